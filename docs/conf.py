@@ -13,6 +13,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -57,21 +58,78 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 #: Parts of a docstring that list names.
-SECTION = re.compile(r"^(Args|Shapes|Returns|Yields|Raises|Notes|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE)
+SECTION = re.compile(
+    r"^(Args|Shapes|Returns|Yields|Raises|Notes|See Also|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE
+)
 
 
-def markdown(doc: str) -> str:
-    """A docstring with its sections as Markdown's."""
+def markdown(doc: str, module: str) -> str:
+    """A docstring of a module with its sections as Markdown's."""
 
     def section(match: re.Match[str]) -> str:
         title, body = match[1], inspect.cleandoc(match[2])
+        if title == "See Also":
+            body = ", ".join(linked(name, module) for name in re.split(r",\s+", body.strip()))
         if title in ("Args", "Shapes", "Raises"):
             body = re.sub(r"^(\S[^:\n]*): ?", r"- `\1`: ", body, flags=re.MULTILINE)
         elif title.startswith("Example"):
             body = f"```pycon\n{body}\n```"
-        return f"**{title}**\n\n{body}\n\n"
+        return f"**{'Parameters' if title == 'Args' else title}**\n\n{body}\n\n"
 
     return SECTION.sub(section, doc + "\n")
+
+
+def linked(name: str, module: str) -> str:
+    """A related name as a link, if a page of the reference has it."""
+    path = related(name, module)
+    return f"{{py:obj}}`{name} <{path}>`" if path in described_names() else f"`{name}`"
+
+
+def related(name: str, module: str) -> str:
+    """The full path of a name in a section See Also: one of the module's own, or of Cuprous's."""
+    own = f"{module}.{name}"
+    return own if own in described_names() else f"cuprous.{name.removeprefix('cuprous.')}"
+
+
+@cache
+def described_names() -> frozenset[str]:
+    """The functions and classes that the pages of the reference describe, with their modules."""
+    pages = (Path(__file__).parent / "reference").glob("*.md")
+    paths = [m for page in pages for m in re.findall(r"^```{reference} (\S+)", page.read_text(), re.MULTILINE)]
+    found = ((m, name, getattr(m, name)) for m in map(import_module, paths) for name in names(m))
+    return frozenset(f"{m.__name__}.{n}" for m, n, v in found if callable(v) and not isinstance(v, Unsupported))
+
+
+#: Sections of differences.md: the library that they are about, and the module whose functions their rows name.
+LIBRARIES = {
+    "From NumPy": ("NumPy", "cuprous"),
+    "Functions of arrays": ("NumPy", "cuprous"),
+    "Random numbers": ("NumPy", "cuprous.random"),
+    "`cuprous.scipy`": ("SciPy", "cuprous.scipy"),
+    "From PyTorch": ("PyTorch", "cuprous.torch"),
+}
+
+
+@cache
+def differences() -> dict[str, list[str]]:
+    """Notes about functions by their paths: the rows of differences.md that begin with their names."""
+    found: dict[str, list[str]] = {}
+    text = (Path(__file__).parent / "differences.md").read_text(encoding="utf-8").replace("](", "](../")
+    for part in text.split("\n## ")[1:]:
+        library, module = LIBRARIES.get(part.partition("\n")[0], ("", ""))
+        for row in re.findall(r"^\| (?!\|)(.*) \|$", part, re.MULTILINE) if library else ():
+            what, theirs, ours, *_ = (cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", row))
+            about = what.partition(" other than ")[0] if what.startswith("`") else ""
+            named = re.findall(r"`([a-z_][\w.]*)[`(]", about)
+            for name in named:
+                home = named[0].rpartition(".")[0] or named[0]
+                for path in (f"{module}.{name}", f"{module}.{home}.{name}"):
+                    if path in described_names():
+                        both = "; ".join(
+                            f"{who}: {cell}" for who, cell in ((library, theirs), ("Cuprous", ours)) if cell
+                        )
+                        found.setdefault(path, []).append(f"{what}. {both}.")
+    return found
 
 
 def signature(value: Any) -> str:
@@ -93,16 +151,18 @@ def constructor(cls: type) -> str:
     return "" if found in ("(...)", "(*args, **kwargs)", "(args, kwargs)") else found
 
 
-def entry(kind: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
-    """One description; `inner` are those of a class's members."""
+def entry(kind: str, module: str, name: str, value: Any, arguments: str = "", inner: str = "") -> str:
+    """One description of a module's; `inner` are those of a class's members."""
     fence = ":" * (4 if inner else 3)
     doc = inspect.getdoc(value) or ""
     if isinstance(value, (cuprous.ufunc, TwoOutputs, SpecialFunction)):
         doc = doc.partition("\n\n")[2]  # it begins with the signature
-    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc)}\n{inner}{fence}\n\n"
+    rows = "".join(f"- {row}\n" for row in differences().get(f"{module}.{name}", ()))
+    notes = f"**[Differences](../differences.md)**\n\n{rows}\n" if rows else ""
+    return f"{fence}{{py:{kind}}} {name}{arguments}\n\n{markdown(doc, module)}\n{notes}{inner}{fence}\n\n"
 
 
-def members(cls: type) -> Iterator[str]:
+def members(module: str, cls: type) -> Iterator[str]:
     """The public methods and attributes of a class that say what they are, unless a base says the same."""
     for name, value in sorted(vars(cls).items()):
         if (
@@ -113,18 +173,19 @@ def members(cls: type) -> Iterator[str]:
         ):
             continue
         if inspect.isdatadescriptor(value):
-            yield entry("attribute", f"{cls.__name__}.{name}", value)
+            yield entry("attribute", module, f"{cls.__name__}.{name}", value)
         else:
             plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
-            yield entry("method", f"{cls.__name__}.{name}", plain, re.sub(r"^\((\$?self)(, )?", "(", signature(plain)))
+            arguments = re.sub(r"^\((\$?self)(, )?", "(", signature(plain))
+            yield entry("method", module, f"{cls.__name__}.{name}", plain, arguments)
 
 
-def described(name: str, value: Any) -> str:
+def described(module: str, name: str, value: Any) -> str:
     """The description of one name."""
     if isinstance(value, type):
-        return entry("class", name, value, constructor(value), inner="".join(members(value)))
+        return entry("class", module, name, value, constructor(value), inner="".join(members(module, value)))
     if callable(value):
-        return entry("function", name, value, signature(value))
+        return entry("function", module, name, value, signature(value))
     return f":::{{py:data}} {name}\n\n`{value!r}`\n:::\n\n" if isinstance(value, (int, float, str, type(None))) else ""
 
 
@@ -161,7 +222,7 @@ def groups(module: ModuleType) -> dict[str, list[str]]:
         file = home(module, value)
         first = (sys.modules[file].__doc__ or "").split("\n\n")[0] if file else "Functions"
         title = TITLES.get(file) or re.split(r"[:;.,](?:\s|$)", first.replace("\n", " "))[0]
-        found.setdefault(title, []).append(described(name, value))
+        found.setdefault(title, []).append(described(module.__name__, name, value))
     return {title: [d for d in found[title] if d] for title in sorted(found)}
 
 

@@ -1,4 +1,4 @@
-"""Writes tutorial.ipynb, the tutorial as a notebook: `python -m docs.notebook` from the root of the repository."""
+"""Writes pages as notebooks beside them: `python -m docs.notebook` from the root of the repository."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-FILE = FOLDER / "tutorial.ipynb"
-#: What the page says about the notebook, which the notebook does not.
-LINK = re.compile(r"^This page is also \[a notebook\].*\n\n", re.MULTILINE)
+PAGES = ("tutorial.md", "gallery.md", "guides/first-kernel.md")
+#: What a page has and its notebook has not: the link to the notebook, and pictures, which the notebook draws.
+LEFT_OUT = re.compile(r"^(?:This page is also \[a notebook\]|!\[).*\n\n", re.MULTILINE)
 
 
-def written() -> str:
-    """Returns the notebook of the tutorial: text and blocks of Python become cells."""
-    text = LINK.sub("", (FOLDER / "tutorial.md").read_text(encoding="utf-8"))
+def written(page: str) -> str:
+    """Returns the notebook of a page: text and blocks of Python become cells."""
+    text = LEFT_OUT.sub("", (FOLDER / page).read_text(encoding="utf-8"))
     cells: list[dict[str, object]] = []
     for number, part in enumerate(re.split(r"^```python\n(.*?)^```\n", text, flags=re.DOTALL | re.MULTILINE)):
         source = part.strip("\n").splitlines(keepends=True)
@@ -28,4 +28,5 @@ def written() -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(written(), encoding="utf-8")
+    for name in PAGES:
+        (FOLDER / name).with_suffix(".ipynb").write_text(written(name), encoding="utf-8")

@@ -109,6 +109,13 @@ def _constructor(cls: type, imports: set[str]) -> str:
     return f"\n    def __init__({', '.join(['self', *parameters])}) -> None: ..."
 
 
+def assigned(home: str, name: str, value: Any) -> bool:
+    """Returns True for a function that another one returned, as `zeros = _constant(...)`: its type lacks parameters."""
+    tree = ast.parse(inspect.getsource(sys.modules[home]))
+    targets = [n for node in tree.body if isinstance(node, ast.Assign) for t in node.targets for n in ast.walk(t)]
+    return inspect.isfunction(value) and name in {n.id for n in targets if isinstance(n, ast.Name)}
+
+
 def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> str | None:
     """Returns the declaration of a name, or None if it is imported."""
     value = getattr(module, name)
@@ -131,7 +138,7 @@ def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> s
     table = tables(module).get(name)
     home = table or getattr(value, "__module__", None)
     if isinstance(home, str) and home != module.__name__ and home in sys.modules:
-        static = home.split(".")[0] != "cuprous" or name in defined(home)
+        static = home.split(".")[0] != "cuprous" or (name in defined(home) and not assigned(home, name, value))
         if static and getattr(sys.modules[home], name, None) is value:
             imports.add(f"from {home} import {name} as {name}")
             return None

@@ -18,6 +18,7 @@ from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import ismodule
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -118,6 +119,9 @@ OTHERS |= {
 #: The libraries that modules need.
 NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard",
           "torch.einops": "einops"}  # fmt: skip
+
+#: Modules that the build of the documentation cannot import: their libraries are not among its requirements.
+UNDESCRIBED = {"cuprous.dask", "cuprous.torch.einops"}
 
 #: The functions that create networks have one example, of which that of a small network of each kind is run.
 NETWORKS = torchvision.models.list_models()
@@ -279,16 +283,68 @@ def examples(modules: Iterable[str]) -> dict[int, tuple[str, bool]]:
     return found
 
 
+def missing(path: str) -> bool:
+    """Returns true if a module needs a library that is not installed."""
+    return any(path.startswith(f"cuprous.{prefix}") and not find_spec(needed) for prefix, needed in NEEDED.items())
+
+
 def everything() -> dict[int, tuple[str, bool]]:
     """Returns what `examples` returns for all public modules whose libraries are installed."""
-    missing = [prefix for prefix, needed in NEEDED.items() if not find_spec(needed)]
-    others = [f"cuprous.{name}" for name in OTHERS if not any(name.startswith(prefix) for prefix in missing)]
+    others = [f"cuprous.{name}" for name in OTHERS if not missing(f"cuprous.{name}")]
     return examples([*COMPLETE, *others])
 
 
 def test_nearly_everything_has_an_example() -> None:
     found = everything().values()
     assert sum(shown for _, shown in found) >= 0.95 * len(found)
+
+
+def listed(module: Any) -> set[str]:
+    """Returns the names that a part of the reference has: those of `__all__`, of PyTorch's modules others too."""
+    others = dir(module) if module.__name__.startswith("cuprous.torch") else ()
+    return {*getattr(module, "__all__", ()), *(name for name in others if not name.startswith("_"))}
+
+
+def test_the_reference_describes_everything() -> None:
+    """A name is on a page of the reference, in its module's part or in that of a module that has it too."""
+    pages = (Path(__file__).parents[1] / "docs" / "reference").glob("*.md")
+    paths = {m for page in pages for m in re.findall(r"^```{reference} (\S+)", page.read_text(), re.MULTILINE)}
+    modules = [path for path in [*COMPLETE, *(f"cuprous.{name}" for name in OTHERS)] if path not in paths]
+    there = [import_module(path) for path in paths if not missing(path)]
+    shown = {id(getattr(module, name)) for module in there for name in listed(module)}
+    absent = {
+        path: names
+        for path in modules
+        if path not in UNDESCRIBED and not missing(path)
+        if (names := [name for name, value in public(path) if "." not in name and id(value) not in shown])
+    }
+    assert absent == {}
+
+
+def named(path: str) -> Any:
+    """Returns the supported object of a path, or None."""
+    try:
+        found = resolve_name(path)
+    except (ImportError, AttributeError):
+        return None
+    return None if isinstance(found, Unsupported) else found
+
+
+def test_related_names_exist() -> None:
+    """Names in a section See Also are those of the module or of Cuprous, and none is the function itself."""
+    wrong, count = [], 0
+    for module in COMPLETE:
+        for name, value in public(module):
+            text = section(inspect.getdoc(value) or "", "See Also").strip()
+            count += bool(text)
+            for related in filter(None, re.split(r",\s+", text)):
+                found = named(f"{module}.{related}")
+                found = named(f"cuprous.{related.removeprefix('cuprous.')}") if found is None else found
+                itself = "." not in name and inspect.getdoc(found) == inspect.getdoc(value)
+                if found is None or itself:
+                    wrong.append((f"{module}.{name}", related))
+    assert wrong == []
+    assert count > 600
 
 
 def intrinsic(name: str) -> Any:

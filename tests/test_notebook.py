@@ -16,7 +16,9 @@ import pytest
 import cuprous as cp
 import cuprous.torch as torch
 from cuprous import _core
+from cuprous._tools.charts import times
 from cuprous._tools.notebook import counts, recorded_only
+from docs import notebook
 
 #: Tags without an end.
 VOID = {"br", "meta"}
@@ -113,11 +115,19 @@ def work(x: Any) -> Any:
 def test_estimates_show_the_answer_its_range_and_the_kernels() -> None:
     estimate = cp.estimate(work, cp.ones((300, 300)), device="H200")
     text = shown(estimate)
-    low, high = estimate.speedup_range or (0, 0)
-    assert estimate.sentence in text and f"between {low:.2g}x and {high:.2g}x" in text
+    assert estimate.sentence in text and re.search(r"between [\d.]+x and [\d.]+x,", text)
     assert estimate.cpu.name in text and "H200" in text
     for step in estimate.programs[0].steps:
         assert all(operation in text for operation in step.name.split(", "))
+
+
+def test_ratios_are_written_as_in_sentences() -> None:
+    for rate in ("3.1 GFLOPS", "700 GFLOPS", "20 TFLOPS", "190 TFLOPS", "5 PFLOPS"):
+        found = cp.estimate_simple("1 TFLOP", cpu_rate="1 TFLOPS", gpu_rate=rate, bandwidth="1 GB/s", startup="0 s")
+        if found.speedup >= 1:
+            assert f" {times(found.speedup)} faster" in found.sentence
+        assert re.fullmatch(r"[\d.]+x", times(found.speedup))
+    assert [times(f) for f in (0.0518, 0.5, 156.2, 1234.5)] == ["0.052x", "0.50x", "156x", "1234x"]
 
 
 def test_simple_estimates_show_their_parts() -> None:
@@ -219,13 +229,17 @@ def test_a_notebook(tmp_path: Path) -> None:
     assert not any("data" in output for output in outputs[8])
 
 
-@pytest.mark.slow
-def test_the_tutorial_runs_as_a_notebook(tmp_path: Path) -> None:
-    pytest.importorskip("nbformat")
-    from docs import notebook
+@pytest.mark.parametrize("page", notebook.PAGES)
+def test_notebooks_are_those_of_their_pages(page: str) -> None:
+    text = (notebook.FOLDER / page).with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert text == notebook.written(page), "run `python -m docs.notebook`"
 
-    text = notebook.FILE.read_text(encoding="utf-8")
-    assert text == notebook.written(), "run `python -m docs.notebook`"
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["tutorial.md", "guides/first-kernel.md"])  # test_gallery.py runs the gallery's code
+def test_pages_run_as_notebooks(page: str, tmp_path: Path) -> None:
+    pytest.importorskip("nbformat")
+    text = notebook.written(page)
     cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     outputs = executed(cells, tmp_path)
     for cell, shown in zip(cells, outputs, strict=True):
@@ -254,9 +268,9 @@ def test_dropped_work_is_recorded_only() -> None:
         _core.flush()
         return recorded_only(before, after, counts())
 
-    for times in (1, 7, 5000):
-        assert measured(lambda: a + a, times)
-        assert not measured(lambda: float((a[0] + a[0]).sum()), times)
+    for count in (1, 7, 5000):
+        assert measured(lambda: a + a, count)
+        assert not measured(lambda: float((a[0] + a[0]).sum()), count)
     assert not measured(lambda: a.shape, 3)
     assert not measured(lambda: cp.timeit(lambda: a + a, repeat=2), 1)
 

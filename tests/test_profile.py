@@ -149,7 +149,7 @@ def test_profiles_do_not_nest() -> None:
     for ask in (lambda: waiting.rows, waiting.table, lambda: waiting.save("x.json")):
         with pytest.raises(RuntimeError, match="has not ended"):
             ask()
-    with pytest.raises(RuntimeError, match="has not begun"):
+    with pytest.raises(RuntimeError, match="has not been started"):
         waiting.stop()
     assert str(waiting) == "<cuprous.profile: not ended>"
 
@@ -376,7 +376,7 @@ def test_forked_child_writes_no_profile(folder: Path) -> None:
 
 def test_stop_of_an_unstarted_profile(tmp_path: Path) -> None:
     with cp.profile() as p:
-        with pytest.raises(RuntimeError, match="has not begun"):
+        with pytest.raises(RuntimeError, match="has not been started"):
             cp.profile().stop()
         float(cp.ones(9).sum())
     assert p.table(10**30) and p.total.launches == 1

@@ -105,7 +105,8 @@ def test_what_cannot_be_is_an_error(given: dict[str, Any], text: str) -> None:
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--step", "27.3ms", "--gradients", "343MB", "--last", "154MB", "--hosts", "1,64"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "one GPU: 27.3 ms a step, 497 MB of gradients" and lines[1].split()[:2] == ["2", "GPUs"]
+    assert lines[0] == "one GPU: 27.3 ms a step, 497 MB of gradients" and lines[2].split()[:2] == ["2", "GPUs"]
+    assert lines[1].split() == ["a", "step", "speed-up", "efficiency", "limited", "by"]
     assert main(["--step", "fast", "--gradients", "1MB"]) == 2
     assert capsys.readouterr().err.startswith("cuprous scaling: step")
     assert main(["--step", "1ms"]) == 2

@@ -172,7 +172,7 @@ def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
     }  # fmt: skip
     lengths = [line.count("█") for line in bars.values()]
     assert lengths[0] > lengths[1] > lengths[3] > lengths[2]
-    assert "8 x NumPy" in as_text(groups([result]), False, 100)
+    assert "8.0x as fast as NumPy" in as_text(groups([result]), False, 100)
     assert as_svg(groups([result]), "demo", "a machine").count("#3b82f6") >= 2
     assert "\x1b" not in as_text(groups([result]), False, 100)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .helpers import command, run
+from .helpers import command, environment, run
 from .stand_ins import Machine, compiled
 
 # The loader searches sys.path for pip's wheels; these tests simulate what is installed.
@@ -161,6 +163,13 @@ def test_missing_wheels(machine: Machine) -> None:
     assert report["cuDNN"]["state"] == "note"  # convolutions also run without it
 
 
+def test_missing_wheels_for_an_older_driver(machine: Machine) -> None:
+    report = doctor(machine.card().nodes().driver(cuda=12040))
+    assert {report[name]["cure"] for name in ("NVRTC", "cuBLASLt", "cuFFT", "cuSOLVER", "cuSPARSE")} == {
+        'pip install "cuprous[cuda12]"'
+    }
+
+
 def test_the_wrong_cuda_major(machine: Machine) -> None:
     report = doctor(machine.card().nodes().driver(cuda=12040), nvrtc_root())
     assert "belongs to CUDA 13, but the driver supports CUDA 12.4" in report["NVRTC"]["found"]
@@ -239,4 +248,29 @@ def test_steps_in_words(machine: Machine) -> None:
     ]  # fmt: skip
     assert sorted(titles, key=done.stdout.index) == titles
     assert done.stdout.count('pip install "cuprous[cuda]"') <= 1
+    assert done.stdout.startswith("Do first: install NVIDIA's driver 525.60.13 or newer")
     assert "BROKEN" in done.stdout and "-> install NVIDIA's driver 525.60.13" in done.stdout
+
+
+def test_the_cure_of_missing_wheels_is_the_first_line(machine: Machine) -> None:
+    code = COMMAND.format(roots=[], hidden=(), versions={}).replace(', "--json"', "")
+    done = run(code, timeout=120, **machine.card().nodes().driver().environment())
+    assert done.stdout.splitlines()[0] == 'Do first: pip install "cuprous[cuda]"'
+
+
+def test_a_sound_machine_has_nothing_to_do_first(machine: Machine) -> None:
+    assert command("doctor", timeout=120, **machine.environment()).stdout.startswith("1. This machine\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("no_color", "wanted"), [(None, 1), ("1", 0)])
+def test_faults_are_red_in_a_terminal(machine: Machine, no_color: str | None, wanted: int) -> None:
+    ours, theirs = os.openpty()
+    env = environment(**machine.card().environment(), NO_COLOR=no_color, TERM="xterm")
+    line = [sys.executable, "-m", "cuprous", "doctor"]
+    subprocess.run(line, stdout=theirs, stderr=subprocess.DEVNULL, timeout=120, check=False, env=env)
+    os.close(theirs)
+    printed = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert printed.count("\x1b[31mBROKEN") == wanted
+    assert ("\x1b" in printed) == (wanted > 0)

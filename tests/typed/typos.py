@@ -31,6 +31,10 @@ def arrays(a: cp.ndarray) -> None:
     signal.butterr(2, 0.1)  # wrong
     special.erff(a)  # wrong
     stats.ttest(a)  # wrong
+    cp.where(a > 0, a).sum()  # wrong
+    cp.linspace(0, 1).sumn()  # wrong
+    linalg.svd(a).V  # wrong
+    cp.amax(a, axes=0)  # wrong
 
 
 def tensors(x: torch.Tensor) -> None:
@@ -44,6 +48,9 @@ def tensors(x: torch.Tensor) -> None:
     torch.linalg.slove(x, x)  # wrong
     torch.float23  # wrong
     torch.softmax(x, dims=0)  # wrong
+    torch.zeros(2, dtyp=torch.float32)  # wrong
+    torch.randn(2, devise="cpu")  # wrong
+    nn.functional.conv2d(x)  # wrong
     x.view(2).to("cpu").mean().detech()  # wrong
     nn.Linear(2)  # wrong
     x.max(dim=0).valuse  # wrong

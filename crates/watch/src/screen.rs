@@ -229,7 +229,8 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, sample: &Sample, view: &mut
     let rows = chosen(sample, view);
     let of =
         if rows.len() < sample.processes.len() { format!(" of {}", sample.processes.len()) } else { String::new() };
-    let block = Block::new().borders(Borders::TOP).title(format!(" {}{of} processes ", rows.len()));
+    let noun = if rows.len() == 1 && of.is_empty() { "process" } else { "processes" };
+    let block = Block::new().borders(Borders::TOP).title(format!(" {}{of} {noun} ", rows.len()));
     let headers = COLUMNS.iter().enumerate().map(|(at, name)| {
         let mark = match (at == view.sort, view.rising) {
             (false, _) => "",

@@ -122,6 +122,9 @@ def flatten(self: ndarray, order: str = "C") -> ndarray:
     Returns:
         A 1-d array.
 
+    See Also:
+        ravel
+
     Examples:
         >>> cp.asarray([[1, 2], [3, 4]]).flatten()
         array([1, 2, 3, 4])
@@ -278,6 +281,9 @@ def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect"
 
     Raises:
         ValueError: for a position out of bounds.
+
+    See Also:
+        argpartition, sort
 
     Examples:
         >>> a = cp.asarray([7, 1, 5, 3])

@@ -202,6 +202,9 @@ def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, bl
         TypeError: for an `out` that is not a NumPy array.
         ValueError: for an `out` of another shape or dtype.
 
+    See Also:
+        asarray, get_array_module
+
     Examples:
         >>> cp.asnumpy(cp.arange(3) * 2)
         array([0, 2, 4])

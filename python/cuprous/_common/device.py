@@ -22,6 +22,9 @@ def show_code(array: _core.ndarray | None = None, device: str | None = None) -> 
     Returns:
         The code, C++ or LLVM's language.
 
+    See Also:
+        explain
+
     Examples:
         >>> a = cp.arange(3) + 1.5
         >>> "__global__" in cp.show_code(a, device="cuda")
@@ -32,6 +35,9 @@ def show_code(array: _core.ndarray | None = None, device: str | None = None) -> 
 
 def synchronize() -> None:
     """Submits the recorded operations and waits for them. Errors of the device are raised here at the latest.
+
+    See Also:
+        timeit, paced
 
     Examples:
         >>> a = cp.ones(3) + 1
@@ -64,6 +70,9 @@ def set_device(device: Any) -> None:
     Raises:
         RuntimeError: if the device cannot be used, with the cause.
 
+    See Also:
+        get_device
+
     Examples:
         >>> before = cp.get_device()
         >>> cp.set_device("cpu")
@@ -79,6 +88,9 @@ def get_device() -> str:
 
     Returns:
         A string: "cpu", "auto", or "cuda:0" with the number of a GPU, which is "hip:0" on a GPU of AMD.
+
+    See Also:
+        set_device
 
     Examples:
         >>> cp.ones(3).device_name == cp.get_device()
@@ -251,6 +263,9 @@ def get_default_memory_pool() -> MemoryPool:
 
     Returns:
         A `MemoryPool`.
+
+    See Also:
+        get_default_pinned_memory_pool
 
     Examples:
         >>> type(cp.get_default_memory_pool()).__name__

@@ -56,6 +56,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
         TypeError: if the object has no `__dlpack__`.
         BufferError: if a copy would be needed and `copy` is False.
 
+    See Also:
+        asarray
+
     Examples:
         >>> host = np.arange(3)
         >>> a = cp.from_dlpack(host)

@@ -44,6 +44,9 @@ class finfo:
     Raises:
         ValueError: for other dtypes.
 
+    See Also:
+        iinfo, spacing, nextafter
+
     Examples:
         >>> cp.finfo(cp.float32).eps
         1.1920928955078125e-07
@@ -99,6 +102,9 @@ def iinfo(type: Any) -> Any:
     Raises:
         ValueError: for other dtypes.
 
+    See Also:
+        finfo
+
     Examples:
         >>> cp.iinfo(cp.int16).max
         32767
@@ -122,6 +128,9 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Raises:
         TypeError: if `dtype` is not a dtype, or `kind` is neither a string nor a dtype.
         ValueError: for an unknown name of a kind.
+
+    See Also:
+        issubdtype
 
     Examples:
         >>> cp.isdtype(cp.float32, "real floating")
@@ -163,6 +172,9 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     Raises:
         TypeError: for None.
 
+    See Also:
+        result_type
+
     Examples:
         >>> cp.can_cast(cp.int32, cp.float64), cp.can_cast(cp.float64, cp.int32)
         (True, False)
@@ -190,6 +202,9 @@ def promote_types(type1: Any, type2: Any) -> Any:
     Raises:
         TypeError: for None, and for dtypes without a common dtype.
 
+    See Also:
+        result_type, dtype, can_cast
+
     Examples:
         >>> cp.promote_types(cp.int32, cp.float32)
         dtype('float64')
@@ -215,6 +230,9 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
     Raises:
         ValueError: without arguments.
+
+    See Also:
+        promote_types, can_cast
 
     Examples:
         >>> cp.result_type(cp.ones(3, cp.float32), 2.5)
@@ -246,6 +264,9 @@ def min_scalar_type(a: Any) -> Any:
 
     Returns:
         A `numpy.dtype`.
+
+    See Also:
+        result_type, promote_types, dtype, can_cast
 
     Examples:
         >>> cp.min_scalar_type(300)
@@ -288,6 +309,9 @@ def common_type(*arrays: Any) -> Any:
 
     Raises:
         TypeError: for bool arrays, and for objects that are not arrays.
+
+    See Also:
+        dtype, mintypecode
 
     Examples:
         >>> cp.common_type(cp.ones(2, cp.float32), cp.ones(2, int)).__name__

@@ -69,7 +69,7 @@ def _name_from_numpy(dtype: Any) -> str:
     resolved = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     name = resolved.name
     if name not in TABLE or not resolved.isnative:
-        raise TypeError(f"dtype {resolved!r} is not supported on a device; use one of {', '.join(TABLE)}")
+        raise TypeError(f"dtype {resolved} is not supported on a device; use one of {', '.join(TABLE)}")
     return name
 
 

@@ -30,6 +30,9 @@ def flatnonzero(a: ArrayLike) -> ndarray:
     Returns:
         A 1-d array. Its length is copied to the host.
 
+    See Also:
+        nonzero, ravel
+
     Examples:
         >>> cp.flatnonzero([0, 3, 0, 5])
         array([1, 3])

@@ -97,6 +97,9 @@ def get_transfers() -> dict[str, Any]:
         A dictionary: "mode" of `set_transfers`, the total number of "copies" and "bytes", and "lines", a dictionary
         from (direction, "file:line") to (copies, bytes).
 
+    See Also:
+        set_transfers
+
     Examples:
         >>> cp.get_transfers()["mode"]
         'warn'

@@ -17,6 +17,9 @@ class broadcast:
     Raises:
         ValueError: if the shapes do not broadcast.
 
+    See Also:
+        broadcast_arrays, broadcast_to, broadcast_shapes
+
     Examples:
         >>> b = cp.broadcast([[1], [2]], [10, 20, 30])
         >>> b.shape, b.size

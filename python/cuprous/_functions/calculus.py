@@ -52,6 +52,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
     Raises:
         ValueError: for a negative `n`, or a 0-d array.
 
+    See Also:
+        gradient, ediff1d, cumsum
+
     Examples:
         >>> cp.diff([1, 4, 9, 16])
         array([3, 5, 7])
@@ -92,6 +95,9 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
     Raises:
         TypeError: for values that do not cast to the array's dtype.
 
+    See Also:
+        diff, gradient
+
     Examples:
         >>> cp.ediff1d([1, 4, 9], to_begin=0)
         array([0, 3, 5])
@@ -127,6 +133,9 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
     Raises:
         ValueError: for an `edge_order` over 2, or an axis with too few elements.
         TypeError: if the number of spacings is not the number of axes.
+
+    See Also:
+        diff
 
     Examples:
         >>> cp.gradient([1.0, 4.0, 9.0, 16.0])
@@ -211,6 +220,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) 
     Returns:
         An array without the axis.
 
+    See Also:
+        sum, cumsum
+
     Examples:
         >>> cp.trapezoid([1, 2, 3])
         array(4.)
@@ -245,6 +257,9 @@ def interp(
 
     Raises:
         ValueError: if xp and fp differ in length or are empty.
+
+    See Also:
+        searchsorted, digitize
 
     Examples:
         >>> cp.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 40])
@@ -393,6 +408,9 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     Raises:
         ValueError: for empty arrays, arrays that are not 1-d, or another mode.
 
+    See Also:
+        scipy.signal.fftconvolve, scipy.linalg.toeplitz, polymul
+
     Examples:
         >>> cp.convolve([1, 2, 3], [0, 1, 2])
         array([0, 1, 4, 7, 6])
@@ -420,6 +438,9 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
 
     Raises:
         ValueError: for empty arrays, arrays that are not 1-d, or another mode.
+
+    See Also:
+        convolve, scipy.signal.correlate
 
     Examples:
         >>> cp.correlate([1, 2, 3], [0, 1, 2], "full")
@@ -460,6 +481,9 @@ def cov(
         ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
         RuntimeError: if the shape of the weights does not fit.
         TypeError: for `fweights` that are not integers.
+
+    See Also:
+        corrcoef
 
     Examples:
         >>> cp.cov([[0, 1, 2], [2, 1, 0]])
@@ -523,6 +547,9 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: A
     Returns:
         A square matrix with a row for each variable.
 
+    See Also:
+        cov
+
     Examples:
         >>> cp.corrcoef([[1, 2, 3], [3, 2, 1]])
         array([[ 1., -1.],
@@ -550,6 +577,9 @@ def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period
 
     Returns:
         An array of the shape of `p`.
+
+    See Also:
+        rad2deg, deg2rad
 
     Examples:
         >>> cp.unwrap([0.0, 3.0, 6.0, 2.0], period=6.0)

@@ -24,6 +24,9 @@ def real(val: ArrayLike) -> ndarray:
     Returns:
         An array of the shape of `val`.
 
+    See Also:
+        real_if_close, imag, angle
+
     Examples:
         >>> cp.real([1 + 2j, 3])
         array([1., 3.])
@@ -40,6 +43,9 @@ def imag(val: ArrayLike) -> ndarray:
 
     Returns:
         An array of the shape of `val`.
+
+    See Also:
+        real, angle, real_if_close
 
     Examples:
         >>> cp.imag([1 + 2j, 3])
@@ -58,6 +64,9 @@ def angle(z: ArrayLike, deg: bool = False) -> ndarray:
 
     Returns:
         An array of the shape of `z`, of a floating dtype.
+
+    See Also:
+        arctan2, absolute
 
     Examples:
         >>> cp.angle([1 + 1j, -1], deg=True)

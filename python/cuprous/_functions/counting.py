@@ -24,6 +24,9 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     Raises:
         ValueError: for 0-d arrays.
 
+    See Also:
+        flatnonzero, count_nonzero
+
     Examples:
         >>> cp.nonzero([[0, 1], [2, 0]])
         (array([0, 1]), array([1, 0]))
@@ -48,6 +51,9 @@ def argwhere(a: ArrayLike) -> ndarray:
 
     Returns:
         An array of indices (int64) of shape (N, ndim).
+
+    See Also:
+        where, nonzero
 
     Examples:
         >>> cp.argwhere([[0, 1], [2, 0]])
@@ -74,6 +80,9 @@ def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) ->
 
     Returns:
         An array (int64) without the reduced axes.
+
+    See Also:
+        nonzero
 
     Examples:
         >>> cp.count_nonzero([[0, 1], [2, 3]])

@@ -36,6 +36,9 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
     Returns:
         An uninitialized array of this shape and dtype.
 
+    See Also:
+        empty_like, ones, zeros, full
+
     Examples:
         >>> cp.empty((2, 3)).shape
         (2, 3)
@@ -59,6 +62,9 @@ def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
     Returns:
         An array of this shape and dtype.
 
+    See Also:
+        zeros_like, empty, ones, full
+
     Examples:
         >>> cp.zeros(3)
         array([0., 0., 0.])
@@ -80,6 +86,9 @@ def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = No
 
     Returns:
         An array of this shape and dtype.
+
+    See Also:
+        ones_like, empty, zeros, full
 
     Examples:
         >>> cp.ones((2, 2), cp.float32)
@@ -105,6 +114,9 @@ def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, 
     Raises:
         OverflowError: if an integer is out of bounds for the dtype.
         ValueError: if the value does not broadcast to the shape.
+
+    See Also:
+        full_like, empty, ones, zeros
 
     Examples:
         >>> cp.full((2, 2), 7)
@@ -162,6 +174,9 @@ def empty_like(
     Returns:
         An uninitialized array.
 
+    See Also:
+        ones_like, zeros_like, full_like, empty
+
     Examples:
         >>> cp.empty_like([[1, 2], [3, 4]]).shape
         (2, 2)
@@ -185,6 +200,9 @@ def zeros_like(
 
     Returns:
         An array of zeros.
+
+    See Also:
+        empty_like, ones_like, full_like, zeros
 
     Examples:
         >>> cp.zeros_like([[1, 2], [3, 4]])
@@ -210,6 +228,9 @@ def ones_like(
 
     Returns:
         An array of ones.
+
+    See Also:
+        empty_like, zeros_like, full_like, ones
 
     Examples:
         >>> cp.ones_like(cp.arange(3))
@@ -238,6 +259,9 @@ def full_like(
 
     Raises:
         ValueError: if the value does not broadcast to the shape.
+
+    See Also:
+        empty_like, ones_like, zeros_like, full
 
     Examples:
         >>> cp.full_like([1.5, 2.5], 9)
@@ -275,6 +299,9 @@ def asarray(
         ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
         TypeError: for objects that do not convert to a numeric array.
 
+    See Also:
+        asanyarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
+
     Examples:
         >>> cp.asarray([[1, 2], [3, 4]])
         array([[1, 2],
@@ -304,6 +331,9 @@ def asanyarray(
 
     Returns:
         An array of the shape of `a`.
+
+    See Also:
+        asarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
 
     Examples:
         >>> cp.asanyarray([1, 2, 3])
@@ -353,6 +383,9 @@ def array(
         ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
         TypeError: for objects that do not convert to a numeric array.
 
+    See Also:
+        empty_like, ones_like, zeros_like, full_like, empty, ones
+
     Examples:
         >>> cp.array([1, 2, 3])
         array([1, 2, 3])
@@ -377,6 +410,9 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     Returns:
         An array in C order; `a` itself if it is one.
 
+    See Also:
+        asfortranarray, require, ndarray.flags
+
     Examples:
         >>> cp.ascontiguousarray(cp.ones((2, 3)).T).flags.c_contiguous
         True
@@ -394,6 +430,9 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
 
     Returns:
         An array in Fortran order; `a` itself if it is one.
+
+    See Also:
+        ascontiguousarray, asanyarray, require, ndarray.flags
 
     Examples:
         >>> cp.asfortranarray([[1, 2], [3, 4]]).strides
@@ -416,6 +455,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 
     Raises:
         ValueError: if a value is infinite or NaN.
+
+    See Also:
+        asarray, asanyarray, ascontiguousarray, asfortranarray, fromiter, fromfunction
 
     Examples:
         >>> cp.asarray_chkfinite([1.0, cp.inf])
@@ -440,6 +482,9 @@ def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None
 
     Returns:
         An array of the shape of `x`.
+
+    See Also:
+        ndarray.astype
 
     Examples:
         >>> cp.astype(cp.asarray([1.7, -1.7]), int)
@@ -472,6 +517,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
         ValueError: if both orders are required.
         KeyError: for a requirement that NumPy does not have.
 
+    See Also:
+        asarray, asanyarray, ascontiguousarray, asfortranarray, ndarray.flags
+
     Examples:
         >>> cp.require([[1, 2], [3, 4]], requirements=["F"]).flags.f_contiguous
         True
@@ -493,6 +541,9 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
 
     Returns:
         An array in memory of its own.
+
+    See Also:
+        ndarray.copy
 
     Examples:
         >>> a = cp.arange(3)
@@ -519,6 +570,9 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     Raises:
         ValueError: if the buffer is too short, or its size is not a multiple of the element size.
 
+    See Also:
+        asarray, from_dlpack
+
     Examples:
         >>> cp.frombuffer(b"abc", dtype=cp.uint8)
         array([97, 98, 99], dtype=uint8)
@@ -541,6 +595,9 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
 
     Raises:
         ValueError: if the iterable has fewer than `count` elements.
+
+    See Also:
+        array
 
     Examples:
         >>> cp.fromiter((i * i for i in range(4)), dtype=int)
@@ -565,6 +622,9 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "
 
     Raises:
         ValueError: if `sep` is empty; `frombuffer` reads bytes.
+
+    See Also:
+        frombuffer, fromfile, fromiter
 
     Examples:
         >>> cp.fromstring("1, 2, 4", sep=",")

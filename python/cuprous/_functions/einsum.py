@@ -254,6 +254,9 @@ def einsum(
         TypeError: for a cast that `casting` forbids.
         ValueError: for subscripts that do not fit the operands.
 
+    See Also:
+        einsum_path, dot, inner, outer, tensordot, linalg.multi_dot
+
     Examples:
         >>> a = cp.asarray([[1, 2], [3, 4]])
         >>> cp.einsum("ij->j", a)
@@ -329,6 +332,9 @@ def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
 
     Raises:
         ValueError: for subscripts that do not fit the operands.
+
+    See Also:
+        einsum, linalg.multi_dot
 
     Examples:
         >>> a, b, c = cp.ones((2, 9)), cp.ones((9, 9)), cp.ones((9, 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -24,6 +24,10 @@ from cuprous._functions.counting import nonzero
 from cuprous._functions.reductions import all as all_
 
 
+@overload
+def where(condition: ArrayLike) -> tuple[ndarray, ...]: ...
+@overload
+def where(condition: ArrayLike, x: Any, y: Any) -> ndarray: ...
 def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     """Returns elements of `x` where the condition is true and of `y` elsewhere. With only a condition, returns the
     indices of its nonzero elements.
@@ -38,6 +42,9 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
 
     Raises:
         ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
+
+    See Also:
+        choose, nonzero
 
     Examples:
         >>> cp.where([True, False, True], [1, 2, 3], 0)
@@ -76,6 +83,9 @@ def clip(
     Raises:
         ValueError: if both pairs of names are used, and for operands that do not broadcast.
 
+    See Also:
+        maximum, minimum
+
     Examples:
         >>> cp.clip([1, 5, 9], 2, 6)
         array([2, 5, 6])
@@ -111,6 +121,9 @@ def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarra
 
     Returns:
         An array of the shape of `a`.
+
+    See Also:
+        rint, floor, ceil
 
     Examples:
         >>> cp.round([0.5, 1.5, 2.75])
@@ -156,6 +169,9 @@ def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     Returns:
         An array of the shape of `x`.
 
+    See Also:
+        rint, trunc, floor, ceil, around
+
     Examples:
         >>> cp.fix([1.7, -1.7])
         array([ 1., -1.])
@@ -185,6 +201,9 @@ def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     Raises:
         TypeError: for complex numbers.
 
+    See Also:
+        isinf, isneginf, isfinite, isnan
+
     Examples:
         >>> cp.isposinf([-cp.inf, 1.0, cp.inf])
         array([False, False,  True])
@@ -204,6 +223,9 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
 
     Raises:
         TypeError: for complex numbers.
+
+    See Also:
+        isinf, isposinf, isnan, isfinite
 
     Examples:
         >>> cp.isneginf([-cp.inf, 1.0, cp.inf])
@@ -229,6 +251,9 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
     Raises:
         ValueError: for replacements that do not broadcast to the array.
         TypeError: for complex replacements in a real array.
+
+    See Also:
+        isinf, isneginf, isposinf, isnan, isfinite
 
     Examples:
         >>> cp.nan_to_num([1.0, cp.nan, cp.inf], posinf=99.0)
@@ -275,6 +300,9 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
     Returns:
         A real or complex array of the shape of `a`. The test waits for the values.
 
+    See Also:
+        real, imag, angle
+
     Examples:
         >>> cp.real_if_close([1 + 1e-16j, 2 + 0j])
         array([1., 2.])
@@ -299,6 +327,9 @@ def sinc(x: ArrayLike) -> ndarray:
     Returns:
         An array of the shape of `x`, of a floating dtype; one at zero.
 
+    See Also:
+        sin
+
     Examples:
         >>> cp.sinc([0.0, 0.5])
         array([1.        , 0.63661977])
@@ -322,6 +353,9 @@ def i0(x: ArrayLike) -> ndarray:
 
     Raises:
         TypeError: for complex numbers.
+
+    See Also:
+        special.i0, special.iv, special.ive
 
     Examples:
         >>> cp.i0([0.0, 1.0])

@@ -34,6 +34,9 @@ def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> nda
         TypeError: if the array is not integer.
         ValueError: if it is not 1-d or holds negative values.
 
+    See Also:
+        histogram, digitize, unique
+
     Examples:
         >>> cp.bincount([0, 1, 1, 3])
         array([1, 2, 0, 1])
@@ -89,6 +92,9 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     Raises:
         TypeError: if weights are given with an estimator.
         ValueError: if edges do not increase, the range is invalid, or the name is unknown.
+
+    See Also:
+        histogram
 
     Examples:
         >>> cp.histogram_bin_edges([0, 1, 5, 10], bins=4)
@@ -207,6 +213,9 @@ def histogram(
     Raises:
         ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
 
+    See Also:
+        histogramdd, bincount, searchsorted, digitize, histogram_bin_edges
+
     Examples:
         >>> counts, edges = cp.histogram([1, 2, 2, 4, 9], bins=[0, 3, 6, 10])
         >>> counts
@@ -251,6 +260,9 @@ def histogramdd(
 
     Raises:
         ValueError: if the sample has another shape, or the number of bins or ranges is not D.
+
+    See Also:
+        histogram, histogram2d
 
     Examples:
         >>> counts, edges = cp.histogramdd(cp.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=2)
@@ -323,6 +335,9 @@ def histogram2d(
 
     Raises:
         ValueError: for x and y of different lengths.
+
+    See Also:
+        histogram, histogramdd
 
     Examples:
         >>> counts, x_edges, y_edges = cp.histogram2d([0, 1, 1], [0, 1, 1], bins=2)

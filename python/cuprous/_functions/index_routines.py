@@ -50,6 +50,9 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
     Raises:
         ValueError: for fewer than two axes, or the same axis twice.
 
+    See Also:
+        diag, diagflat, trace
+
     Examples:
         >>> cp.diagonal([[1, 2], [3, 4]])
         array([1, 4])
@@ -75,6 +78,9 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
     Raises:
         TypeError: unless `a` is an array.
         ValueError: unless it has two axes, or more axes of the same length.
+
+    See Also:
+        diag, diagonal
 
     Examples:
         >>> a = cp.zeros((3, 3), int)
@@ -112,6 +118,9 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     Returns:
         A tuple of `ndim` arrays (int64) of shape (n,).
 
+    See Also:
+        diag_indices_from
+
     Examples:
         >>> a = cp.zeros((3, 3), int)
         >>> a[cp.diag_indices(3)] = 1
@@ -136,6 +145,9 @@ def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
     Raises:
         ValueError: unless the array has two or more axes, all of the same length.
 
+    See Also:
+        diag_indices
+
     Examples:
         >>> cp.diag_indices_from(cp.ones((2, 2)))
         (array([0, 1]), array([0, 1]))
@@ -159,6 +171,9 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
     Returns:
         A tuple of two arrays (int64), of rows and of columns.
 
+    See Also:
+        triu_indices, tril
+
     Examples:
         >>> cp.tril_indices(2)
         (array([0, 1, 1]), array([0, 0, 1]))
@@ -176,6 +191,9 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 
     Returns:
         A tuple of two arrays (int64), of rows and of columns.
+
+    See Also:
+        tril_indices, triu
 
     Examples:
         >>> cp.triu_indices(3, 1)
@@ -205,6 +223,9 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     Raises:
         ValueError: unless the array has two axes.
 
+    See Also:
+        tril_indices, tril, triu_indices_from
+
     Examples:
         >>> a = cp.asarray([[1, 2], [3, 4]])
         >>> a[cp.tril_indices_from(a)]
@@ -228,6 +249,9 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     Raises:
         ValueError: unless the array has two axes.
 
+    See Also:
+        triu_indices, triu, tril_indices_from
+
     Examples:
         >>> a = cp.asarray([[1, 2], [3, 4]])
         >>> a[cp.triu_indices_from(a)]
@@ -247,6 +271,9 @@ def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
 
     Returns:
         A tuple of two arrays (int64), of rows and of columns.
+
+    See Also:
+        triu, tril, triu_indices, tril_indices
 
     Examples:
         >>> cp.mask_indices(2, cp.triu)
@@ -268,6 +295,9 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
 
     Raises:
         ValueError: if an index is out of bounds, and for more elements than int64 counts.
+
+    See Also:
+        ravel_multi_index
 
     Examples:
         >>> cp.unravel_index([2, 3], (2, 3))
@@ -328,6 +358,9 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     Raises:
         ValueError: if an index is out of bounds and the mode is "raise", and if the number of elements exceeds int64.
 
+    See Also:
+        unravel_index
+
     Examples:
         >>> cp.ravel_multi_index((cp.asarray([0, 1]), cp.asarray([2, 0])), (2, 3))
         array([2, 3])
@@ -383,6 +416,9 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         ValueError: if there are no choices, or an index is out of bounds (mode "raise").
         TypeError: if `a` does not hold integers, or `out` has another shape.
 
+    See Also:
+        take_along_axis
+
     Examples:
         >>> cp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
         array([ 1, 20,  3])
@@ -426,6 +462,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         ValueError: if there are no conditions, or the number of choices differs from theirs.
         TypeError: for conditions that are not bool.
 
+    See Also:
+        where, take, choose, compress, diag, diagonal
+
     Examples:
         >>> x = cp.arange(6)
         >>> cp.select([x < 2, x > 3], [x, x * 10], default=-1)
@@ -464,6 +503,9 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
 
     Raises:
         ValueError: unless there are as many functions as conditions, or one more.
+
+    See Also:
+        choose, select, where
 
     Examples:
         >>> x = cp.asarray([-2.0, -1.0, 1.0, 2.0])
@@ -514,6 +556,9 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
     Raises:
         ValueError: if the other axes are empty.
 
+    See Also:
+        apply_over_axes
+
     Examples:
         >>> cp.apply_along_axis(lambda row: row[::-1], 1, [[1, 2], [3, 4]])
         array([[2, 1],
@@ -546,6 +591,9 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     Raises:
         ValueError: if the result of the function has neither as many axes as `a` nor one axis less.
 
+    See Also:
+        apply_along_axis
+
     Examples:
         >>> cp.apply_over_axes(cp.sum, cp.ones((2, 3, 4)), (0, 2)).shape
         (1, 3, 1)
@@ -572,6 +620,9 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
     Raises:
         ValueError: for negative extents.
 
+    See Also:
+        ndenumerate
+
     Examples:
         >>> list(cp.ndindex(2, 2))
         [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -590,6 +641,9 @@ def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
 
     Returns:
         An iterator of pairs of a tuple of indices and a Python scalar.
+
+    See Also:
+        ndindex
 
     Examples:
         >>> list(cp.ndenumerate(cp.asarray([[1, 2], [3, 4]])))
@@ -613,6 +667,9 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
 
     Raises:
         ValueError: for sequences that are not 1-d.
+
+    See Also:
+        meshgrid
 
     Examples:
         >>> a = cp.arange(12).reshape(3, 4)

@@ -143,6 +143,9 @@ def load(
         OSError: if the file does not exist or cannot be read.
         ValueError: for pickled objects, unless `allow_pickle` is true.
 
+    See Also:
+        save, savez, savez_compressed, loadtxt
+
     Examples:
         >>> import io
         >>> file = io.BytesIO()
@@ -178,6 +181,9 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
         arr: an array or array-like.
         allow_pickle: as for `numpy.save`; arrays hold no objects.
 
+    See Also:
+        savez, savetxt, load
+
     Examples:
         >>> import io
         >>> file = io.BytesIO()
@@ -197,6 +203,9 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
         file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
         *args: arrays, which are named "arr_0", "arr_1" and so on.
         **kwds: arrays by name.
+
+    See Also:
+        save, savetxt, savez_compressed
 
     Examples:
         >>> import io
@@ -219,6 +228,9 @@ def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
         *args: arrays, which are named "arr_0", "arr_1" and so on.
         **kwds: arrays by name.
 
+    See Also:
+        save, savetxt, savez, load
+
     Examples:
         >>> import io
         >>> file = io.BytesIO()
@@ -240,6 +252,9 @@ def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
         X: a 1-d or 2-d array.
         *args: further arguments of NumPy's function.
         **kwargs: keyword arguments of NumPy's function.
+
+    See Also:
+        save, savez, savez_compressed
 
     Examples:
         >>> import sys
@@ -265,6 +280,9 @@ def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
     Raises:
         ValueError: for text that is not a number, or rows with different numbers of columns.
 
+    See Also:
+        load, fromstring, genfromtxt
+
     Examples:
         >>> import io
         >>> cp.loadtxt(io.StringIO("1 2\n3 4"))
@@ -288,6 +306,9 @@ def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
 
     Raises:
         ValueError: if the rows have different numbers of columns.
+
+    See Also:
+        loadtxt
 
     Examples:
         >>> import io
@@ -315,6 +336,9 @@ def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offs
 
     Raises:
         FileNotFoundError: if the file does not exist.
+
+    See Also:
+        load, fromstring
 
     Examples:
         >>> import os, tempfile

@@ -58,6 +58,9 @@ def concatenate(
         ValueError: if there are no arrays, their other extents differ, or `out` has another shape.
         TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
 
+    See Also:
+        stack, hstack, vstack, split
+
     Examples:
         >>> cp.concatenate(([1, 2], [3]))
         array([1, 2, 3])
@@ -137,6 +140,9 @@ def stack(
         ValueError: if there are no arrays, or their shapes differ.
         TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
 
+    See Also:
+        concatenate, block, split, unstack
+
     Examples:
         >>> cp.stack(([1, 2], [3, 4]))
         array([[1, 2],
@@ -169,6 +175,9 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     Raises:
         ValueError: for a 0-d array.
 
+    See Also:
+        stack, concatenate, block, split
+
     Examples:
         >>> cp.unstack(cp.asarray([[1, 2], [3, 4]]), axis=1)
         (array([1, 3]), array([2, 4]))
@@ -194,6 +203,9 @@ def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 
     Raises:
         ValueError: for shapes that do not fit.
+
+    See Also:
+        hstack, stack, concatenate
 
     Examples:
         >>> cp.vstack(([1, 2], [3, 4]))
@@ -221,6 +233,9 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
     Raises:
         ValueError: for shapes that do not fit.
 
+    See Also:
+        concatenate, stack, block, vstack, dstack, column_stack
+
     Examples:
         >>> cp.hstack(([1, 2], [3]))
         array([1, 2, 3])
@@ -245,6 +260,9 @@ def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     Raises:
         ValueError: for shapes that do not fit.
 
+    See Also:
+        concatenate, stack, block, vstack, hstack, column_stack
+
     Examples:
         >>> cp.dstack(([1, 2], [3, 4]))
         array([[[1, 3],
@@ -265,6 +283,9 @@ def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
 
     Raises:
         ValueError: for vectors and matrices with different numbers of rows.
+
+    See Also:
+        stack, hstack, vstack, concatenate
 
     Examples:
         >>> cp.column_stack(([1, 2], [3, 4]))
@@ -287,6 +308,9 @@ def block(arrays: Any) -> ndarray:
 
     Raises:
         ValueError: for empty lists, different depths, and shapes that do not fit.
+
+    See Also:
+        concatenate, stack, vstack, hstack, dstack, column_stack
 
     Examples:
         >>> cp.block([[cp.eye(2), cp.zeros((2, 1))], [cp.ones((1, 3))]])
@@ -338,6 +362,9 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     Raises:
         ValueError: for fewer than one part.
 
+    See Also:
+        split
+
     Examples:
         >>> cp.array_split(cp.arange(5), 2)
         [array([0, 1, 2]), array([3, 4])]
@@ -374,6 +401,9 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
         ValueError: if the number of parts does not divide the length.
         ZeroDivisionError: if the number of parts is zero.
 
+    See Also:
+        array_split, hsplit, vsplit, dsplit, concatenate, stack
+
     Examples:
         >>> cp.split(cp.arange(4), 2)
         [array([0, 1]), array([2, 3])]
@@ -402,6 +432,9 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     Raises:
         ValueError: for fewer than two axes.
 
+    See Also:
+        split
+
     Examples:
         >>> cp.vsplit(cp.asarray([[1, 2], [3, 4]]), 2)
         [array([[1, 2]]), array([[3, 4]])]
@@ -424,6 +457,9 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 
     Raises:
         ValueError: for a 0-d array.
+
+    See Also:
+        split
 
     Examples:
         >>> cp.hsplit(cp.asarray([[1, 2], [3, 4]]), 2)
@@ -450,6 +486,9 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     Raises:
         ValueError: for fewer than three axes.
 
+    See Also:
+        split
+
     Examples:
         >>> [part.shape for part in cp.dsplit(cp.ones((2, 2, 4)), 2)]
         [(2, 2, 2), (2, 2, 2)]
@@ -472,6 +511,9 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 
     Returns:
         A new array.
+
+    See Also:
+        repeat, broadcast_to
 
     Examples:
         >>> cp.tile([1, 2], 2)
@@ -507,6 +549,9 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     Raises:
         TypeError: if the counts are not integers.
         ValueError: if a count is negative, or the number of counts is not the length of the axis.
+
+    See Also:
+        tile, unique
 
     Examples:
         >>> cp.repeat([1, 2], 2)
@@ -558,6 +603,9 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
     Raises:
         ValueError: for shapes that do not fit.
 
+    See Also:
+        insert, delete
+
     Examples:
         >>> cp.append([1, 2], [3, 4])
         array([1, 2, 3, 4])
@@ -601,6 +649,9 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
         ValueError: if a mask does not have the length of the axis.
         IndexError: if a position is out of bounds.
 
+    See Also:
+        insert, append
+
     Examples:
         >>> cp.delete([10, 20, 30, 40], [0, 2])
         array([20, 40])
@@ -641,6 +692,9 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
 
     Raises:
         IndexError: if a position is out of bounds.
+
+    See Also:
+        append, concatenate, delete
 
     Examples:
         >>> cp.insert([1, 2, 3], 1, 9)

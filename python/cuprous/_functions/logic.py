@@ -29,6 +29,9 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, eq
     Raises:
         ValueError: for shapes that do not broadcast.
 
+    See Also:
+        allclose
+
     Examples:
         >>> cp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
         array([ True, False])
@@ -65,6 +68,9 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, e
     Raises:
         ValueError: for shapes that do not broadcast.
 
+    See Also:
+        isclose, all, any, equal
+
     Examples:
         >>> cp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
         array(True)
@@ -83,6 +89,9 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarra
 
     Returns:
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
+
+    See Also:
+        allclose, array_equiv
 
     Examples:
         >>> cp.array_equal([1, 2], [1, 2])
@@ -108,6 +117,9 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     Returns:
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
 
+    See Also:
+        array_equal
+
     Examples:
         >>> cp.array_equiv([1, 1], [[1], [1]])
         array(True)
@@ -127,6 +139,9 @@ def isscalar(element: Any) -> bool:
     Returns:
         A bool.
 
+    See Also:
+        ndim
+
     Examples:
         >>> cp.isscalar(3.0), cp.isscalar(cp.asarray(3.0))
         (True, False)
@@ -142,6 +157,9 @@ def iscomplexobj(x: Any) -> bool:
 
     Returns:
         A bool.
+
+    See Also:
+        isrealobj, iscomplex
 
     Examples:
         >>> cp.iscomplexobj([1 + 1j, 1])
@@ -159,6 +177,9 @@ def isrealobj(x: Any) -> bool:
     Returns:
         A bool.
 
+    See Also:
+        iscomplexobj, isreal
+
     Examples:
         >>> cp.isrealobj([1.5, 1])
         True
@@ -174,6 +195,9 @@ def iscomplex(x: ArrayLike) -> ndarray:
 
     Returns:
         A bool array of the shape of `x`.
+
+    See Also:
+        isreal, iscomplexobj
 
     Examples:
         >>> cp.iscomplex([1 + 1j, 1])
@@ -193,6 +217,9 @@ def isreal(x: ArrayLike) -> ndarray:
 
     Returns:
         A bool array of the shape of `x`.
+
+    See Also:
+        iscomplex, isrealobj
 
     Examples:
         >>> cp.isreal([1 + 1j, 1])
@@ -251,6 +278,9 @@ def get_array_module(*args: Any) -> Any:
 
     Returns:
         The module `cuprous` or `numpy`.
+
+    See Also:
+        asnumpy
 
     Examples:
         >>> cp.get_array_module(cp.ones(2)).__name__

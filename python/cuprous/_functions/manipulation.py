@@ -38,6 +38,9 @@ def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | Non
     Raises:
         ValueError: if the sizes differ, or `copy` is False and no view is possible.
 
+    See Also:
+        ndarray.reshape
+
     Examples:
         >>> cp.reshape(cp.arange(6), (2, -1))
         array([[0, 1, 2],
@@ -76,6 +79,9 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     Returns:
         A 1-d array.
 
+    See Also:
+        ndarray.flat, ndarray.flatten, ndarray.reshape
+
     Examples:
         >>> cp.ravel([[1, 2], [3, 4]])
         array([1, 2, 3, 4])
@@ -101,6 +107,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
 
     Raises:
         ValueError: if `axes` is not a permutation of the axes.
+
+    See Also:
+        swapaxes, moveaxis
 
     Examples:
         >>> cp.transpose([[1, 2, 3], [4, 5, 6]])
@@ -131,6 +140,9 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
     Raises:
         AxisError: for an axis out of bounds.
 
+    See Also:
+        transpose, moveaxis
+
     Examples:
         >>> cp.swapaxes(cp.ones((2, 3, 4)), 0, 2).shape
         (4, 3, 2)
@@ -156,6 +168,9 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     Raises:
         ValueError: if `source` and `destination` differ in length.
         AxisError: for an axis out of bounds.
+
+    See Also:
+        transpose, swapaxes
 
     Examples:
         >>> cp.moveaxis(cp.ones((2, 3, 4)), 0, -1).shape
@@ -188,6 +203,9 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     Raises:
         AxisError: for an axis or a position out of bounds.
 
+    See Also:
+        moveaxis, roll
+
     Examples:
         >>> cp.rollaxis(cp.ones((2, 3, 4)), 2).shape
         (4, 2, 3)
@@ -211,6 +229,9 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 
     Raises:
         ValueError: for fewer than two axes.
+
+    See Also:
+        transpose
 
     Examples:
         >>> cp.matrix_transpose([[1, 2], [3, 4]])
@@ -236,6 +257,9 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     Raises:
         TypeError: if an axis is not an integer.
         AxisError: if an axis is out of bounds or repeated.
+
+    See Also:
+        squeeze, reshape, atleast_1d, atleast_2d, atleast_3d
 
     Examples:
         >>> cp.expand_dims([1, 2], 0)
@@ -264,6 +288,9 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
 
     Raises:
         ValueError: if an axis in `axis` is longer.
+
+    See Also:
+        expand_dims, reshape
 
     Examples:
         >>> cp.squeeze([[[1], [2]]])
@@ -295,6 +322,9 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
     Raises:
         ValueError: if the array does not broadcast to the shape.
 
+    See Also:
+        broadcast, broadcast_arrays, broadcast_shapes
+
     Examples:
         >>> cp.broadcast_to([1, 2, 3], (2, 3))
         array([[1, 2, 3],
@@ -315,6 +345,9 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ..
 
     Raises:
         ValueError: if the shapes do not broadcast.
+
+    See Also:
+        broadcast, broadcast_to, broadcast_shapes
 
     Examples:
         >>> a, b = cp.broadcast_arrays([[1], [2]], [10, 20])
@@ -339,6 +372,9 @@ def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
     Raises:
         ValueError: if the shapes do not broadcast.
 
+    See Also:
+        broadcast, broadcast_arrays, broadcast_to
+
     Examples:
         >>> cp.broadcast_shapes((2, 1), (3,), (4, 1, 1))
         (4, 2, 3)
@@ -360,6 +396,9 @@ def atleast_1d(*arys: ArrayLike) -> Any:
     Returns:
         An array, or a tuple of arrays for several arguments.
 
+    See Also:
+        atleast_2d, atleast_3d
+
     Examples:
         >>> cp.atleast_1d(5)
         array([5])
@@ -375,6 +414,9 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 
     Returns:
         An array, or a tuple of arrays for several arguments.
+
+    See Also:
+        atleast_1d, atleast_3d
 
     Examples:
         >>> cp.atleast_2d([1, 2])
@@ -392,6 +434,9 @@ def atleast_3d(*arys: ArrayLike) -> Any:
     Returns:
         An array, or a tuple of arrays for several arguments.
 
+    See Also:
+        atleast_1d, atleast_2d
+
     Examples:
         >>> cp.atleast_3d([1, 2]).shape
         (1, 2, 1)
@@ -407,6 +452,9 @@ def shape(a: Any) -> tuple[int, ...]:
 
     Returns:
         A tuple of integers.
+
+    See Also:
+        ndarray.shape
 
     Examples:
         >>> cp.shape([[1, 2, 3], [4, 5, 6]])
@@ -428,6 +476,9 @@ def ndim(a: Any) -> int:
     Returns:
         An integer.
 
+    See Also:
+        ndarray.ndim, shape, ndarray.shape
+
     Examples:
         >>> cp.ndim([[1, 2], [3, 4]])
         2
@@ -444,6 +495,9 @@ def size(a: Any, axis: Axes = None) -> int:
 
     Returns:
         An integer.
+
+    See Also:
+        shape, ndarray.shape, ndarray.size
 
     Examples:
         >>> cp.size([[1, 2, 3], [4, 5, 6]])

@@ -29,6 +29,9 @@ def eye(
     Returns:
         An array of shape (N, M).
 
+    See Also:
+        identity, diag
+
     Examples:
         >>> cp.eye(3, dtype=int)
         array([[1, 0, 0],
@@ -52,6 +55,9 @@ def identity(n: int, dtype: Any = float) -> ndarray:
 
     Returns:
         An array of shape (n, n).
+
+    See Also:
+        eye, diag
 
     Examples:
         >>> cp.identity(2)
@@ -93,6 +99,9 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
     Raises:
         ValueError: unless the input is 1-d or 2-d.
 
+    See Also:
+        diagonal, diagflat, trace, triu, tril
+
     Examples:
         >>> cp.diag([1, 2, 3])
         array([[1, 0, 0],
@@ -122,6 +131,9 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
     Returns:
         A matrix of shape (N + |k|, N + |k|).
 
+    See Also:
+        diag, diagonal, trace
+
     Examples:
         >>> cp.diagflat([[1, 2]], 1)
         array([[0, 1, 0],
@@ -142,6 +154,9 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray
 
     Returns:
         An array of shape (N, M).
+
+    See Also:
+        tril, triu
 
     Examples:
         >>> cp.tri(3, 4, dtype=int)
@@ -175,6 +190,9 @@ def tril(m: ArrayLike, k: int = 0) -> ndarray:
     Returns:
         An array of the same shape and dtype.
 
+    See Also:
+        triu
+
     Examples:
         >>> cp.tril([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
         array([[1, 0, 0],
@@ -193,6 +211,9 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
 
     Returns:
         An array of the same shape and dtype.
+
+    See Also:
+        tril
 
     Examples:
         >>> cp.triu([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=1)
@@ -216,6 +237,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 
     Raises:
         ValueError: unless the input is 1-d.
+
+    See Also:
+        polynomial.polynomial.polyvander
 
     Examples:
         >>> cp.vander([1, 2, 3], increasing=True)
@@ -245,6 +269,9 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 
     Returns:
         An array of shape (len(dimensions), *dimensions), or a tuple of arrays if `sparse` is true.
+
+    See Also:
+        meshgrid
 
     Examples:
         >>> cp.indices((2, 2))
@@ -289,6 +316,9 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     Raises:
         ValueError: if `indexing` is neither "xy" nor "ij".
 
+    See Also:
+        indices, ogrid, mgrid
+
     Examples:
         >>> x, y = cp.meshgrid([1, 2, 3], [10, 20])
         >>> x
@@ -325,6 +355,9 @@ def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: A
 
     Returns:
         What the function returns, normally an array of this shape.
+
+    See Also:
+        indices, meshgrid
 
     Examples:
         >>> cp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)

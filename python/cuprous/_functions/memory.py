@@ -34,6 +34,9 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     Returns:
         A bool.
 
+    See Also:
+        shares_memory
+
     Examples:
         >>> a = cp.arange(6)
         >>> cp.may_share_memory(a[:4], a[2:])
@@ -84,6 +87,9 @@ def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
         numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide.
         ValueError: if `max_work` is not an integer.
 
+    See Also:
+        may_share_memory
+
     Examples:
         >>> a = cp.arange(6)
         >>> cp.shares_memory(a[::2], a[1::2])
@@ -126,6 +132,9 @@ def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any 
     Raises:
         TypeError: if `dst` is not an array, or `casting` forbids the cast.
         ValueError: if the shapes do not broadcast.
+
+    See Also:
+        putmask, where
 
     Examples:
         >>> a = cp.zeros(3, int)

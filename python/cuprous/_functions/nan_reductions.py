@@ -55,6 +55,9 @@ def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | No
     Returns:
         An array without the reduced axes.
 
+    See Also:
+        sum, isnan, isfinite
+
     Examples:
         >>> cp.nansum([[1, cp.nan], [3, 4]], axis=0)
         array([4., 4.])
@@ -77,6 +80,9 @@ def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
 
     Returns:
         An array without the reduced axes.
+
+    See Also:
+        prod, isnan
 
     Examples:
         >>> cp.nanprod([[2, cp.nan], [3, 4]], axis=0)
@@ -114,6 +120,9 @@ def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
 
+    See Also:
+        nanmin, amax, fmax, maximum, isnan, amin
+
     Examples:
         >>> cp.nanmax([[1, cp.nan], [3, 4]], axis=0)
         array([3., 4.])
@@ -138,6 +147,9 @@ def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
 
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
+
+    See Also:
+        nanmax, amin, fmin, minimum, isnan, amax
 
     Examples:
         >>> cp.nanmin([[1, cp.nan], [3, 4]], axis=0)
@@ -168,6 +180,9 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
     Raises:
         ValueError: if a slice is all NaN.
 
+    See Also:
+        argmax, nanargmin
+
     Examples:
         >>> cp.nanargmax([1, cp.nan, 7])
         array(2)
@@ -190,6 +205,9 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
     Raises:
         ValueError: if a slice is all NaN.
 
+    See Also:
+        argmin, nanargmax
+
     Examples:
         >>> cp.nanargmin([4, cp.nan, 2])
         array(2)
@@ -211,6 +229,9 @@ def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
 
     Returns:
         An array without the reduced axes; NaN where all elements are NaN.
+
+    See Also:
+        average, mean, var, nanvar
 
     Examples:
         >>> cp.nanmean([[1, cp.nan], [3, 4]], axis=0)
@@ -241,6 +262,9 @@ def nanvar(
     Returns:
         An array without the reduced axes; NaN where all elements are NaN.
 
+    See Also:
+        std, mean, var, nanstd, nanmean
+
     Examples:
         >>> cp.nanvar([1, cp.nan, 5])
         array(4.)
@@ -267,6 +291,9 @@ def nanstd(
 
     Returns:
         An array without the reduced axes; NaN where all elements are NaN.
+
+    See Also:
+        var, mean, std, nanvar, nanmean
 
     Examples:
         >>> cp.nanstd([1, cp.nan, 5])
@@ -304,6 +331,9 @@ def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray |
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
 
+    See Also:
+        cumsum, isnan
+
     Examples:
         >>> cp.nancumsum([2, cp.nan, 3])
         array([2., 2., 5.])
@@ -322,6 +352,9 @@ def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray 
 
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
+
+    See Also:
+        cumprod, isnan
 
     Examples:
         >>> cp.nancumprod([2, cp.nan, 3])

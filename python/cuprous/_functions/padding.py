@@ -73,6 +73,9 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     Raises:
         ValueError: for negative widths, unknown modes, and arguments that the mode does not support.
 
+    See Also:
+        concatenate, tile
+
     Examples:
         >>> cp.pad([1, 2, 3], (2, 1))
         array([0, 0, 1, 2, 3, 0])

@@ -240,6 +240,9 @@ class poly1d(Coefficients):
         Returns:
             A `poly1d`.
 
+        See Also:
+            polyint
+
         Examples:
             >>> cp.poly1d([2.0, 1.0]).integ()
             poly1d([1., 1., 0.])
@@ -254,6 +257,9 @@ class poly1d(Coefficients):
 
         Returns:
             A `poly1d`.
+
+        See Also:
+            polyder
 
         Examples:
             >>> cp.poly1d([1, 0, 0]).deriv(2)

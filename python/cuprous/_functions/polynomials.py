@@ -60,6 +60,9 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     Returns:
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
+    See Also:
+        poly1d, poly, polyder, polydiv, polyfit, polyint
+
     Examples:
         >>> cp.polyadd([1, 2], [3, 4, 5])
         array([3, 5, 7])
@@ -76,6 +79,9 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
 
     Returns:
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
+
+    See Also:
+        polyval, polydiv, polymul, polyadd
 
     Examples:
         >>> cp.polysub([1, 2, 3], [1, 1])
@@ -106,6 +112,9 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     Raises:
         ValueError: for more than one axis.
 
+    See Also:
+        poly1d, poly, polyadd, polyder, polydiv, polyfit
+
     Examples:
         >>> cp.polymul([1, 1], [1, -1])
         array([ 1,  0, -1])
@@ -127,6 +136,9 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
 
     Raises:
         IndexError: if the divisor has no coefficients.
+
+    See Also:
+        poly, polyadd, polyder, polyfit, polyint, polymul
 
     Examples:
         >>> cp.polydiv([1.0, -3.0, 2.0], [1.0, -1.0])
@@ -166,6 +178,9 @@ def polyder(p: ArrayLike, m: int = 1) -> Any:
     Raises:
         ValueError: for a negative order.
 
+    See Also:
+        polyint, poly1d
+
     Examples:
         >>> cp.polyder([1, 2, 3])
         array([2, 2])
@@ -192,6 +207,9 @@ def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> Any:
 
     Raises:
         ValueError: for a negative order, or fewer than m constants.
+
+    See Also:
+        polyder, poly1d.integ
 
     Examples:
         >>> cp.polyint([2, 2])
@@ -224,6 +242,9 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
 
     Raises:
         ValueError: unless the input is 1-d or a square matrix.
+
+    See Also:
+        polyval, roots, polyfit, poly1d
 
     Examples:
         >>> cp.poly([1, 2])
@@ -266,6 +287,9 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     Returns:
         An array of the shape of `x`.
 
+    See Also:
+        poly1d
+
     Examples:
         >>> cp.polyval([1, 0, -1], [2, 3])
         array([3, 8])
@@ -292,6 +316,9 @@ def roots(p: ArrayLike) -> ndarray:
 
     Raises:
         ValueError: for more than one axis.
+
+    See Also:
+        poly, polyval
 
     Examples:
         >>> cp.sort(cp.roots([1, -3, 2])).round(6)
@@ -336,6 +363,9 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
     Raises:
         TypeError: if the shapes do not fit.
         ValueError: for a negative degree, or too few points for the covariance.
+
+    See Also:
+        polyval, linalg.lstsq
 
     Examples:
         >>> cp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(6)

@@ -41,6 +41,9 @@ def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int
     Returns:
         A string.
 
+    See Also:
+        array_str, array2string, set_printoptions
+
     Examples:
         >>> cp.array_repr(cp.asarray([1, 2]))
         'array([1, 2])'
@@ -63,6 +66,9 @@ def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | 
     Returns:
         A string.
 
+    See Also:
+        array2string, array_repr, set_printoptions
+
     Examples:
         >>> cp.array_str(cp.asarray([1, 2]))
         '[1 2]'
@@ -82,6 +88,9 @@ def array2string(a: ArrayLike, *args: Any, **kwargs: Any) -> str:
 
     Returns:
         A string.
+
+    See Also:
+        array_str, array_repr, set_printoptions, get_printoptions
 
     Examples:
         >>> cp.array2string(cp.asarray([1.25, 3.0]), separator=", ")

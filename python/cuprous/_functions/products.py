@@ -76,6 +76,9 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     Raises:
         ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
 
+    See Also:
+        vdot, vecdot, tensordot, einsum, matmul, linalg.multi_dot
+
     Examples:
         >>> cp.dot([1, 2, 3], [4, 5, 6])
         array(32)
@@ -119,6 +122,9 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     Raises:
         ValueError: for sizes that differ.
 
+    See Also:
+        dot
+
     Examples:
         >>> cp.vdot([1j, 2], [1j, 3])
         array(7.+0.j)
@@ -144,6 +150,9 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
     Raises:
         ValueError: for last extents that differ.
 
+    See Also:
+        tensordot, dot, vecdot, einsum
+
     Examples:
         >>> cp.inner([1, 2, 3], [0, 1, 0])
         array(2)
@@ -167,6 +176,9 @@ def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     Returns:
         An array of shape (a.size, b.size).
 
+    See Also:
+        inner, einsum, kron
+
     Examples:
         >>> cp.outer([1, 2], [1, 10, 100])
         array([[  1,  10, 100],
@@ -189,6 +201,9 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
 
     Raises:
         ValueError: if paired axes differ in length.
+
+    See Also:
+        dot, einsum
 
     Examples:
         >>> cp.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
@@ -228,6 +243,9 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     Returns:
         An array with the product of the extents along each axis.
 
+    See Also:
+        outer
+
     Examples:
         >>> cp.kron([1, 10], [1, 2, 3])
         array([ 1,  2,  3, 10, 20, 30])
@@ -259,6 +277,9 @@ def trace(
     Raises:
         ValueError: for fewer than two axes, or the same axis twice.
 
+    See Also:
+        diag, diagonal, diagflat
+
     Examples:
         >>> cp.trace([[1, 2], [3, 4]])
         array(5)
@@ -285,6 +306,9 @@ def cross(
 
     Raises:
         ValueError: for vectors of other lengths, or shapes that do not broadcast.
+
+    See Also:
+        inner, outer, linalg.cross, ix_
 
     Examples:
         >>> cp.cross([1, 0, 0], [0, 1, 0])

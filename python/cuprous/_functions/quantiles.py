@@ -299,6 +299,9 @@ def quantile(
     Raises:
         ValueError: for q outside 0..1 or an unknown method.
 
+    See Also:
+        mean, percentile, median, nanquantile
+
     Examples:
         >>> cp.quantile([1, 2, 3, 4], 0.5)
         array(2.5)
@@ -332,6 +335,9 @@ def percentile(
     Raises:
         ValueError: for q outside 0..100 or an unknown method.
 
+    See Also:
+        mean, median, nanpercentile, quantile
+
     Examples:
         >>> cp.percentile([1, 2, 3, 4, 5], 75)
         array(4.)
@@ -364,6 +370,9 @@ def nanquantile(
     Raises:
         ValueError: for q outside 0..1 or an unknown method.
 
+    See Also:
+        quantile, nanmean, nanmedian, nanpercentile
+
     Examples:
         >>> cp.nanquantile([1, cp.nan, 3, 5], 0.25)
         array(2.)
@@ -394,6 +403,9 @@ def nanpercentile(
     Raises:
         ValueError: for q outside 0..100 or an unknown method.
 
+    See Also:
+        nanmean, nanmedian, percentile, median, mean, nanquantile
+
     Examples:
         >>> cp.nanpercentile([1, cp.nan, 3, 5], 50)
         array(3.)
@@ -415,6 +427,9 @@ def median(
 
     Returns:
         An array without the reduced axes; float64 for integers.
+
+    See Also:
+        mean, percentile
 
     Examples:
         >>> cp.median([5, 1, 2, 9])
@@ -452,6 +467,9 @@ def nanmedian(
 
     Returns:
         An array without the reduced axes; NaN where all elements are NaN.
+
+    See Also:
+        mean, median, percentile
 
     Examples:
         >>> cp.nanmedian([5, cp.nan, 2, 9])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Literal, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -37,6 +37,9 @@ def arange(
         ZeroDivisionError: for a step of zero.
         TypeError: if the stop is missing, or an argument is not a real number.
         ValueError: for arrays of several elements.
+
+    See Also:
+        linspace
 
     Examples:
         >>> cp.arange(5)
@@ -127,6 +130,16 @@ def _ramp(length: int, start: Any, delta: Any, name: str) -> ndarray:
     return values if name == wide else _core.cast(values, name)
 
 
+@overload
+def linspace(
+    start: Any, stop: Any, num: int = ..., endpoint: bool = ..., retstep: Literal[False] = ..., dtype: Any = ...,
+    axis: int = ..., *, device: Any = ...,
+) -> ndarray: ...  # fmt: skip
+@overload
+def linspace(
+    start: Any, stop: Any, num: int = ..., endpoint: bool = ..., *, retstep: Literal[True], dtype: Any = ...,
+    axis: int = ..., device: Any = ...,
+) -> tuple[ndarray, Any]: ...  # fmt: skip
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,
@@ -150,6 +163,9 @@ def linspace(
     Raises:
         ValueError: if `num` is negative.
         TypeError: if `num` is not an integer.
+
+    See Also:
+        arange, geomspace, logspace
 
     Examples:
         >>> cp.linspace(0, 1, 5)
@@ -218,6 +234,9 @@ def logspace(
     Raises:
         ValueError: if `num` is negative.
 
+    See Also:
+        arange, linspace, geomspace
+
     Examples:
         >>> cp.logspace(0, 3, 4)
         array([   1.,   10.,  100., 1000.])
@@ -249,6 +268,9 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
     Raises:
         ValueError: if `start` or `stop` is zero, or `num` is negative.
+
+    See Also:
+        logspace, linspace, arange
 
     Examples:
         >>> cp.geomspace(1, 16, 5)

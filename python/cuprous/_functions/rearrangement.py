@@ -38,6 +38,9 @@ def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
     Raises:
         AxisError: for an axis out of bounds.
 
+    See Also:
+        flipud, fliplr
+
     Examples:
         >>> cp.flip([[1, 2], [3, 4]])
         array([[4, 3],
@@ -63,6 +66,9 @@ def flipud(m: ArrayLike) -> ndarray:
     Raises:
         ValueError: for a 0-d array.
 
+    See Also:
+        fliplr, flip, rot90
+
     Examples:
         >>> cp.flipud([[1, 2], [3, 4]])
         array([[3, 4],
@@ -85,6 +91,9 @@ def fliplr(m: ArrayLike) -> ndarray:
 
     Raises:
         ValueError: for fewer than two axes.
+
+    See Also:
+        flipud, flip, rot90
 
     Examples:
         >>> cp.fliplr([[1, 2], [3, 4]])
@@ -110,6 +119,9 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 
     Raises:
         ValueError: unless `axes` are two different axes of the array.
+
+    See Also:
+        flip, fliplr, flipud
 
     Examples:
         >>> cp.rot90([[1, 2], [3, 4]])
@@ -147,6 +159,9 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
     Raises:
         ValueError: for shifts and axes that do not broadcast to one dimension.
         AxisError: for an axis out of bounds.
+
+    See Also:
+        rollaxis
 
     Examples:
         >>> cp.roll([1, 2, 3, 4, 5], 2)
@@ -203,6 +218,9 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     Raises:
         ValueError: for other letters in `trim`.
 
+    See Also:
+        nonzero
+
     Examples:
         >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]))
         array([1, 2])
@@ -238,6 +256,9 @@ def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
 
     Returns:
         An array of the new shape; zeros if `a` has no elements.
+
+    See Also:
+        reshape, pad, repeat
 
     Examples:
         >>> cp.resize([1, 2, 3], (2, 4))

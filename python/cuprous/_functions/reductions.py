@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 from cuprous import _core
 from cuprous._common import dtypes
@@ -112,6 +112,9 @@ def sum(
     Returns:
         An array without the reduced axes.
 
+    See Also:
+        add, cumsum, trapezoid, mean, average
+
     Examples:
         >>> cp.sum([[1, 2], [3, 4]])
         array(10)
@@ -138,6 +141,9 @@ def prod(
 
     Returns:
         An array without the reduced axes.
+
+    See Also:
+        sum, cumprod, nanprod
 
     Examples:
         >>> cp.prod([[1, 2], [3, 4]])
@@ -218,6 +224,9 @@ def max(
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
 
+    See Also:
+        min, maximum, nanmax, argmax
+
     Examples:
         >>> cp.max([[1, 5], [8, 2]])
         array(8)
@@ -247,6 +256,9 @@ def min(
     Raises:
         ValueError: if no element is reduced and there is no `initial`.
 
+    See Also:
+        max, minimum, nanmin, argmin
+
     Examples:
         >>> cp.min([[1, 5], [8, 2]])
         array(1)
@@ -274,6 +286,9 @@ def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
     Raises:
         ValueError: if no element is reduced.
+
+    See Also:
+        max, min
 
     Examples:
         >>> cp.ptp([[1, 5], [8, 2]], axis=1)
@@ -314,6 +329,9 @@ def argmax(
     Raises:
         ValueError: for an empty axis.
 
+    See Also:
+        argmin, amax, unravel_index, take_along_axis
+
     Examples:
         >>> cp.argmax([3, 7, 7])
         array(1)
@@ -340,6 +358,9 @@ def argmin(
 
     Raises:
         ValueError: for an empty axis.
+
+    See Also:
+        argmax, amin, unravel_index, take_along_axis
 
     Examples:
         >>> cp.argmin([3, 1, 1])
@@ -377,6 +398,9 @@ def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
     Returns:
         A bool array without the reduced axes.
 
+    See Also:
+        any
+
     Examples:
         >>> cp.all([[True, False], [True, True]])
         array(False)
@@ -399,6 +423,9 @@ def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
 
     Returns:
         A bool array without the reduced axes.
+
+    See Also:
+        all
 
     Examples:
         >>> cp.any([[True, False], [False, False]], axis=1)
@@ -440,6 +467,9 @@ def mean(
 
     Returns:
         An array without the reduced axes.
+
+    See Also:
+        average, std, var, nanmean, nanstd, nanvar
 
     Examples:
         >>> cp.mean([[1, 2], [3, 5]])
@@ -527,6 +557,9 @@ def var(
     Raises:
         ValueError: if both `ddof` and `correction` are given.
 
+    See Also:
+        std, mean, nanmean, nanstd, nanvar
+
     Examples:
         >>> cp.var([1, 3, 5, 7])
         array(5.)
@@ -559,6 +592,9 @@ def std(
     Raises:
         ValueError: if both `ddof` and `correction` are given.
 
+    See Also:
+        var, mean, nanmean, nanstd, nanvar
+
     Examples:
         >>> cp.std([1, 3, 5, 7])
         array(2.23606798)
@@ -586,6 +622,14 @@ def aligned_weights(w: ndarray, a: ndarray, axis: Axes) -> ndarray:
     return w.transpose(order).reshape(tuple(n if i in axes else 1 for i, n in enumerate(a.shape)))
 
 
+@overload
+def average(
+    a: ArrayLike, axis: Axes = ..., weights: ArrayLike = ..., returned: Literal[False] = ..., *, keepdims: bool = ...
+) -> ndarray: ...
+@overload
+def average(
+    a: ArrayLike, axis: Axes = ..., weights: ArrayLike = ..., *, returned: Literal[True], keepdims: bool = ...
+) -> tuple[ndarray, ndarray]: ...
 def average(
     a: ArrayLike, axis: Axes = None, weights: ArrayLike = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -605,6 +649,9 @@ def average(
     Raises:
         ZeroDivisionError: if weights sum to zero.
         ValueError: if the weights' shape does not fit the axes.
+
+    See Also:
+        mean, result_type
 
     Examples:
         >>> cp.average([1, 2, 4], weights=[2, 1, 1])
@@ -654,6 +701,9 @@ def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | No
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
 
+    See Also:
+        cumulative_sum, sum, trapezoid, diff
+
     Examples:
         >>> cp.cumsum([1, 2, 3, 4])
         array([ 1,  3,  6, 10])
@@ -675,6 +725,9 @@ def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | N
 
     Returns:
         An array of the shape of `a`, 1-d if `axis` is None.
+
+    See Also:
+        cumulative_prod
 
     Examples:
         >>> cp.cumprod([1, 2, 3, 4])
@@ -718,6 +771,9 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out
 
     Raises:
         ValueError: if there is no `axis` for an array of several axes.
+
+    See Also:
+        sum, trapezoid, diff
 
     Examples:
         >>> cp.cumulative_sum(cp.asarray([2, 3, 4]), include_initial=True)

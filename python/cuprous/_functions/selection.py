@@ -42,6 +42,9 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         ValueError: unless the condition is 1-d.
         IndexError: if it is true beyond the end of the axis.
 
+    See Also:
+        take, choose, diag, diagonal, select, ndarray.compress
+
     Examples:
         >>> cp.compress([True, False, True], [10, 20, 30])
         array([10, 30])
@@ -72,6 +75,9 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     Returns:
         A 1-d array of the dtype of `arr`.
 
+    See Also:
+        take, put, copyto, compress, place
+
     Examples:
         >>> a = cp.arange(6)
         >>> cp.extract(a % 3 == 0, a)
@@ -100,6 +106,9 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
     Raises:
         ValueError: if there are no values but the mask has true elements.
+
+    See Also:
+        copyto, put, take, extract
 
     Examples:
         >>> a = cp.arange(5)
@@ -136,6 +145,9 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     Raises:
         ValueError: for a mask of another size.
 
+    See Also:
+        place, put, take, copyto
+
     Examples:
         >>> a = cp.arange(4)
         >>> cp.putmask(a, a > 1, [10, 20, 30, 40])
@@ -170,6 +182,9 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
 
     Raises:
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
+
+    See Also:
+        compress, take_along_axis
 
     Examples:
         >>> cp.take([10, 20, 30], [2, 0])
@@ -208,6 +223,9 @@ def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     Raises:
         TypeError: if `a` is not an array, or the indices are not integers.
         IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead), or the array is empty.
+
+    See Also:
+        putmask, place, put_along_axis
 
     Examples:
         >>> a = cp.zeros(4, int)
@@ -278,6 +296,9 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
             other axes.
         ValueError: unless they have as many axes as the array.
 
+    See Also:
+        take, put_along_axis
+
     Examples:
         >>> a = cp.asarray([[3, 1, 2], [4, 6, 5]])
         >>> cp.take_along_axis(a, cp.argsort(a, axis=1), axis=1)
@@ -304,6 +325,9 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Ax
         IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
             other axes.
         ValueError: unless they have as many axes as the array.
+
+    See Also:
+        take_along_axis
 
     Examples:
         >>> a = cp.asarray([[1, 2], [3, 4]])

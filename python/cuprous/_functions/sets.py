@@ -53,6 +53,9 @@ def unique(
     Raises:
         AxisError: for an axis out of bounds.
 
+    See Also:
+        repeat, sort
+
     Examples:
         >>> cp.unique([3, 1, 3, 2])
         array([1, 2, 3])
@@ -189,6 +192,9 @@ def unique_all(x: ArrayLike) -> UniqueAllResult:
     Returns:
         A named tuple of four arrays: `values`, `indices`, `inverse_indices`, `counts`.
 
+    See Also:
+        unique
+
     Examples:
         >>> cp.unique_all(cp.asarray([3, 1, 3])).counts
         array([1, 2])
@@ -204,6 +210,9 @@ def unique_counts(x: ArrayLike) -> UniqueCountsResult:
 
     Returns:
         A named tuple of two arrays: `values`, `counts`.
+
+    See Also:
+        unique
 
     Examples:
         >>> cp.unique_counts(cp.asarray([3, 1, 3])).values
@@ -221,6 +230,9 @@ def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
     Returns:
         A named tuple of two arrays: `values`, `inverse_indices`.
 
+    See Also:
+        unique
+
     Examples:
         >>> cp.unique_inverse(cp.asarray([3, 1, 3])).inverse_indices
         array([1, 0, 1])
@@ -236,6 +248,9 @@ def unique_values(x: ArrayLike) -> ndarray:
 
     Returns:
         A 1-d array.
+
+    See Also:
+        unique
 
     Examples:
         >>> cp.unique_values(cp.asarray([3, 1, 3]))
@@ -263,6 +278,9 @@ def isin(
 
     Raises:
         ValueError: for another `kind`.
+
+    See Also:
+        unique, intersect1d
 
     Examples:
         >>> cp.isin([[1, 2], [3, 4]], [2, 4])
@@ -323,6 +341,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     Returns:
         A 1-d array, or a tuple of it and two arrays of indices.
 
+    See Also:
+        union1d, setdiff1d, setxor1d
+
     Examples:
         >>> cp.intersect1d([3, 1, 2], [2, 3, 4])
         array([2, 3])
@@ -351,6 +372,9 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
     Returns:
         A 1-d array of the dtype that both promote to.
 
+    See Also:
+        intersect1d, setdiff1d
+
     Examples:
         >>> cp.union1d([3, 1], [2, 3])
         array([1, 2, 3])
@@ -369,6 +393,9 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 
     Returns:
         A 1-d array.
+
+    See Also:
+        setxor1d, union1d, isin
 
     Examples:
         >>> cp.setdiff1d([1, 2, 3], [2])
@@ -389,6 +416,9 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nda
 
     Returns:
         A 1-d array.
+
+    See Also:
+        setdiff1d, intersect1d
 
     Examples:
         >>> cp.setxor1d([1, 2, 3], [2, 4])

@@ -68,6 +68,9 @@ def sort(
     Raises:
         AxisError: for an axis out of bounds.
 
+    See Also:
+        ndarray.sort, argsort, lexsort, searchsorted, partition
+
     Examples:
         >>> cp.sort([3, 1, 2])
         array([1, 2, 3])
@@ -100,6 +103,9 @@ def argsort(
 
     Raises:
         AxisError: for an axis out of bounds.
+
+    See Also:
+        sort, lexsort, ndarray.sort, argpartition, take_along_axis
 
     Examples:
         >>> cp.argsort([30, 10, 20])
@@ -176,6 +182,9 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
     Raises:
         ValueError: for a position out of bounds.
 
+    See Also:
+        ndarray.partition, argpartition, sort
+
     Examples:
         >>> cp.partition([7, 1, 5, 3], 1)[1]
         array(3)
@@ -198,6 +207,9 @@ def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introsele
 
     Raises:
         ValueError: for a position out of bounds.
+
+    See Also:
+        partition, ndarray.partition, argsort, take_along_axis
 
     Examples:
         >>> a = cp.asarray([7, 1, 5, 3])
@@ -226,6 +238,9 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
     Raises:
         ValueError: for k not in 0..n.
         TypeError: for complex numbers.
+
+    See Also:
+        partition, argpartition, sort
 
     Examples:
         >>> values, indices = cp.topk([4, 9, 7, 1], 2)
@@ -262,6 +277,9 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
     Raises:
         TypeError: if there are no keys.
         ValueError: for keys of different shapes.
+
+    See Also:
+        argsort, ndarray.sort, sort
 
     Examples:
         >>> cp.lexsort((cp.asarray([3, 1, 2]), cp.asarray([1, 1, 0])))
@@ -317,6 +335,9 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
         TypeError: for a sorter that is not of integers.
 
+    See Also:
+        sort, histogram
+
     Examples:
         >>> cp.searchsorted([10, 20, 20, 30], [20, 25])
         array([1, 3])
@@ -357,6 +378,9 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     Raises:
         TypeError: for complex values.
         ValueError: for bins that are not 1-d or not monotonic.
+
+    See Also:
+        bincount, histogram, unique, searchsorted
 
     Examples:
         >>> cp.digitize([0.5, 1, 3.2, 9], [1, 2, 4])

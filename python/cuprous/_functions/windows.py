@@ -54,6 +54,9 @@ def hanning(M: Any) -> ndarray:
     Returns:
         An array of shape (M,).
 
+    See Also:
+        bartlett, blackman, hamming, kaiser
+
     Examples:
         >>> cp.hanning(5)
         array([0. , 0.5, 1. , 0.5, 0. ])
@@ -69,6 +72,9 @@ def hamming(M: Any) -> ndarray:
 
     Returns:
         An array of shape (M,).
+
+    See Also:
+        bartlett, blackman, hanning, kaiser
 
     Examples:
         >>> cp.hamming(5)
@@ -86,6 +92,9 @@ def blackman(M: Any) -> ndarray:
     Returns:
         An array of shape (M,).
 
+    See Also:
+        bartlett, hamming, hanning, kaiser
+
     Examples:
         >>> cp.blackman(5).round(6)
         array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
@@ -101,6 +110,9 @@ def bartlett(M: Any) -> ndarray:
 
     Returns:
         An array of shape (M,).
+
+    See Also:
+        blackman, hamming, hanning, kaiser
 
     Examples:
         >>> cp.bartlett(5)
@@ -121,6 +133,9 @@ def kaiser(M: Any, beta: Any) -> ndarray:
 
     Returns:
         An array of shape (M,).
+
+    See Also:
+        bartlett, blackman, hamming, hanning
 
     Examples:
         >>> cp.kaiser(3, 0.0)
@@ -159,6 +174,9 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
         TypeError: unless the input is bool or of integers.
         ValueError: for another `bitorder`.
 
+    See Also:
+        unpackbits
+
     Examples:
         >>> cp.packbits(cp.asarray([1, 0, 1, 0, 0, 0, 0, 0]))
         array([160], dtype=uint8)
@@ -193,6 +211,9 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bit
     Raises:
         TypeError: unless the input is uint8.
         ValueError: for another `bitorder`, or a count below minus the length.
+
+    See Also:
+        packbits
 
     Examples:
         >>> cp.unpackbits(cp.asarray([160], dtype=cp.uint8))

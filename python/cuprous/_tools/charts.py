@@ -74,6 +74,15 @@ def duration(ms: float | None, ascii_only: bool = False) -> str:
     raise AssertionError
 
 
+def times(factor: float) -> str:
+    """Returns a ratio as the sentences of estimates write it: 560x, 19.2x, 0.052x, never with an exponent."""
+    if not 1e-6 <= factor < 1e15:
+        return f"{factor:.1e}x"
+    if factor >= 0.995:
+        return f"{factor:.0f}x" if factor >= 99.95 else f"{factor:.1f}x"
+    return f"{factor:.{max(1 - math.floor(math.log10(factor)), 2)}f}x"
+
+
 def as_text(groups: Sequence[Group], color: bool, width: int, ascii_only: bool = False) -> str:
     """The groups as lines, with bars of blocks or of number signs."""
     paint = (lambda text, code: f"{code}{text}{RESET}") if color else (lambda text, code: text)

@@ -157,7 +157,7 @@ def _zsh(found: Sequence[Command]) -> str:
         specs = []
         for o in c.options:
             value = f":value:({' '.join(o.choices)})" if o.choices else ":value:_files" if o.takes_value else ""
-            specs += [_quoted(f"{name}[{o.summary.translate(_ZSH)}]{value}") for name in o.names]
+            specs += [_quoted(f"{name}[{o.summary.replace(': ', ', ').translate(_ZSH)}]{value}") for name in o.names]
         if c.name == "completions":
             specs.append(f"'1:shell:({' '.join(SHELLS)})'")
         elif c.name in _FILES:

@@ -75,6 +75,9 @@ def estimate(
         RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
             by another thread.
 
+    See Also:
+        estimate_simple, estimate_scaling, explain, timeit
+
     Examples:
         >>> a = cp.ones((1000, 1000))
         >>> cp.estimate(lambda x: x @ x + 1, a).flops
@@ -208,6 +211,9 @@ def estimate_simple(
     Raises:
         ValueError: if a quantity is out of range or ambiguous, such as "400" or "1,5 GB", if the hardware is not in the
             list, and if it does not compute in float64 that is needed.
+
+    See Also:
+        estimate
 
     Examples:
         >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",

@@ -8,6 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import markup
 from cuprous._tools import pictures
+from cuprous._tools.charts import times
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,8 @@ class Estimate:
 
     def range_text(self) -> str:
         """Returns the range of the speed-up as a sentence."""
-        low, high = self.speedup_range or (0.0, 0.0)
-        return (
-            f"The speed-up may lie between {low:.2g}x and {high:.2g}x, depending on how good the code is on each side."
-        )
+        low, high = map(times, self.speedup_range or (0.0, 0.0))
+        return f"The speed-up may lie between {low} and {high}, depending on how good the code is on each side."
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the times on the CPU and on the GPU as bars, with the copies apart. Needs matplotlib.
@@ -142,8 +141,8 @@ class Estimate:
         bars = [(label, parts) for label, parts, _ in pictures.estimate_bars(self)]
         title = self.name
         if self.speedup is not None and self.speedup_range is not None:
-            low, high = self.speedup_range
-            title += f"\n{self.speedup:.2g}x faster on the GPU ({low:.2g}x to {high:.2g}x)"
+            low, high = map(times, self.speedup_range)
+            title += f"\nspeed-up by the GPU: {times(self.speedup)} ({low} to {high})"
         return pictures.draw_bars(ax, bars, title)
 
     def _repr_html_(self) -> str:
@@ -233,7 +232,7 @@ class SimpleEstimate:
         """
         ax = pictures.axes("estimate_simple", ax, (8, 2.2))
         bars = [(label, parts) for label, parts, _ in self._bars()]
-        return pictures.draw_bars(ax, bars, f"{self.speedup:.3g}x faster on the GPU")
+        return pictures.draw_bars(ax, bars, f"speed-up by the GPU: {times(self.speedup)}")
 
     def _repr_html_(self) -> str:
         bars = self._bars()

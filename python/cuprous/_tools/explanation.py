@@ -48,6 +48,9 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
     Raises:
         TypeError: if `fn` is not callable.
 
+    See Also:
+        estimate, show_code
+
     Examples:
         >>> a = cp.ones((300, 300))
         >>> cp.explain(lambda x: cp.exp(2 * x).sum(axis=1), a)

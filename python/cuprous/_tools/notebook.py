@@ -108,9 +108,12 @@ def install(shell: Any) -> None:
     hint = _Hint()
     shell.events.register("pre_run_cell", hint.begin)
     shell.events.register("post_run_cell", hint.end)
-    shell.register_magic_function(
-        lambda line, cell=None: cuprous_time(shell, line, cell), "line_cell", "cuprous_time"
-    )  # fmt: skip
+
+    def command(line: str, cell: str | None = None) -> Any:
+        return cuprous_time(shell, line, cell)
+
+    command.__doc__ = (cuprous_time.__doc__ or "").partition("\n\n    Args:")[0]  # what `%cuprous_time?` shows
+    shell.register_magic_function(command, "line_cell", "cuprous_time")
 
 
 def install_if_running() -> None:

@@ -59,6 +59,9 @@ def paced(iterable: Iterable[T], *, interval: float = 0.1) -> Paced[T]:
         TypeError: if `iterable` cannot be iterated over.
         ValueError: if `interval` is negative or not a number.
 
+    See Also:
+        timeit, synchronize
+
     Examples:
         >>> x = cp.ones((100, 100))
         >>> for step in cp.paced(range(20)):  # tqdm(cp.paced(range(20)))

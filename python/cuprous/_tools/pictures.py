@@ -159,8 +159,8 @@ def profile_html(rows: Sequence[ProfileRow], wall: float, python: float, advice:
     cells = [
         (
             markup.escape(line_label(row)), _core.quantity(sum(value for _, value, _ in line_parts(row)), "s"),
-            markup.bar(line_parts(row), longest), f"{row.launches}", _core.quantity(row.bytes_in, "B"),
-            _core.quantity(row.bytes_out, "B"), _core.quantity(row.memory_peak, "B"),
+            markup.bar(line_parts(row), longest), f"{row.launches}",
+            *(_core.quantity(n, "B") if n else "" for n in (row.bytes_in, row.bytes_out, row.memory_peak)),
         )
         for row in shown
     ]  # fmt: skip

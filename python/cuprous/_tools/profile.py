@@ -71,14 +71,14 @@ class profile:
             True
         """
         if not self._begun:
-            raise RuntimeError("[profile] this profile has not begun")
+            raise RuntimeError("[profile] this profile has not been started")
         self._begun = False
         if self._process == os.getpid():
             self._report = _core.profile_end()
 
     def _done(self) -> _core.Report:
         if self._report is None:
-            raise RuntimeError("[profile] there is nothing to tell yet: the profile has not ended")
+            raise RuntimeError("[profile] there are no results yet: the profile has not ended")
         return self._report
 
     @property

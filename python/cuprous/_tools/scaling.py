@@ -99,11 +99,12 @@ class ScalingEstimate:
 
     def __repr__(self) -> str:
         lines = [
-            f"one GPU: {_core.quantity(self.step, 's')} a step, {_core.quantity(self.gradients, 'B')} of gradients"
+            f"one GPU: {_core.quantity(self.step, 's')} a step, {_core.quantity(self.gradients, 'B')} of gradients",
+            f"  {'':<22}{'a step':>9}{'speed-up':>9}{'efficiency':>12}  limited by",
         ]
         for row in self.rows:
             seconds = _core.quantity(row.seconds, "s")
-            lines.append(f"  {row.name:<22}{seconds:>9}{row.speedup:>8.1f}x{row.efficiency:>7.1%}  {row.limit}")
+            lines.append(f"  {row.name:<22}{seconds:>9}{row.speedup:>8.1f}x{row.efficiency:>12.1%}  {row.limit}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes), self.sentence])
 
 
@@ -243,6 +244,9 @@ def estimate_scaling(
     Raises:
         ValueError: for a quantity that is not positive or cannot be read, and for an unknown link.
 
+    See Also:
+        estimate
+
     Examples:
         >>> import cuprous as cp
         >>> got = cp.estimate_scaling("27.3 ms", "497 MB", gpus=[8])
@@ -291,7 +295,8 @@ def _sentence(rows: Sequence[Scaling]) -> str:
         part = f"{best.efficiency:.0%} of what they could be"
         return f"More GPUs do not pay: {best.name} are {best.speedup:.1f} times as fast as one, only {part}."
     best = max(paying, key=lambda row: row.speedup)
-    text = f"{best.name} pay: {best.speedup:.1f} times as fast as one, {best.efficiency:.0%} of what they could be."
+    part = f"{best.efficiency:.0%} of what they could be"
+    text = f"{best.name} pay: at most {best.speedup:.1f} times as fast as one, {part}."
     beyond = [row for row in several if row.gpus > best.gpus]
     return text + (f" {beyond[0].name} do not: {beyond[0].speedup:.1f} times." if beyond else "")
 
@@ -306,16 +311,21 @@ def main(argv: Sequence[str]) -> int:
     def numbers(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
 
-    parser.add_argument("--step", required=True, metavar="TIME", help="of a training step on one GPU, as 27.3ms")
-    parser.add_argument("--gradients", required=True, metavar="BYTES", help="that a step averages, as 343MB")
+    parser.add_argument("--step", required=True, metavar="TIME", help="time of a training step on one GPU, as 27.3ms")
+    parser.add_argument("--gradients", required=True, metavar="BYTES", help="gradients that a step averages, as 343MB")
     parser.add_argument("--last", default=0.0, metavar="BYTES",
-                        help="more that are complete only at the end of the backward pass, as 154MB")  # fmt: skip
-    parser.add_argument("--gpus", type=numbers, default=[2, 4, 8], metavar="N,N", help="of a host (default: 2,4,8)")
-    parser.add_argument("--hosts", type=numbers, default=[1], metavar="N,N", help="numbers of hosts (default: 1)")
-    parser.add_argument("--fabric", default="nvlink4", choices=FABRICS, help="within a host (default: nvlink4)")
-    parser.add_argument("--network", default="ndr", choices=NETWORKS, help="between hosts (default: ndr)")
+                        help="further gradients, complete only at the end of the backward pass, as 154MB")  # fmt: skip
     parser.add_argument(
-        "--bucket", default="25MiB", metavar="BYTES", help="in which gradients are sent (default: 25MiB)"
+        "--gpus", type=numbers, default=[2, 4, 8], metavar="N,N", help="GPUs of a host (default: 2,4,8)"
+    )
+    parser.add_argument("--hosts", type=numbers, default=[1], metavar="N,N", help="numbers of hosts (default: 1)")
+    parser.add_argument("--fabric", default="nvlink4", choices=FABRICS, help="links within a host (default: nvlink4)")
+    parser.add_argument("--network", default="ndr", choices=NETWORKS, help="network between hosts (default: ndr)")
+    parser.add_argument(
+        "--bucket",
+        default="25MiB",
+        metavar="BYTES",
+        help="size of the buckets of gradients (default: 25MiB)",
     )
     parser.add_argument("--strong", action="store_true", help="divide the batch of one GPU among all")
     parser.add_argument("--json", action="store_true", help="print JSON")

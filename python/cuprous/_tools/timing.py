@@ -112,6 +112,9 @@ def timeit(fn: Callable[..., Any], *args: Any, repeat: int = 7, number: int | No
         TypeError: if `fn` is not callable.
         ValueError: if `repeat` or `number` is below 1.
 
+    See Also:
+        synchronize, paced
+
     Examples:
         >>> a = cp.ones((500, 500))
         >>> cp.timeit(lambda x: x @ x, a, repeat=3, number=1).median > 0

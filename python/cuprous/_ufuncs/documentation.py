@@ -113,6 +113,94 @@ EXAMPLES = {
     "modf": ("[1.5, -2.25]", "(array([ 0.5 , -0.25]), array([ 1., -2.]))"),
 }  # fmt: skip
 
+#: Functions that whoever reads about a ufunc may look for.
+RELATED = {
+    "absolute": "fabs, sign",
+    "add": "subtract, sum",
+    "arccos": "cos, arctan, arcsin",
+    "arccosh": "cosh, arcsinh, sinh, arctanh, tanh",
+    "arcsin": "sin, cos, arccos, tan, arctan, arctan2",
+    "arcsinh": "sinh, arccosh, arctanh",
+    "arctan": "arctan2, angle",
+    "arctan2": "arctan, tan, angle",
+    "arctanh": "tanh, arcsinh, arccosh",
+    "bitwise_and": "logical_and, bitwise_or, bitwise_xor, binary_repr",
+    "bitwise_count": "bitwise_and, packbits",
+    "bitwise_or": "logical_or, bitwise_and, bitwise_xor, binary_repr",
+    "bitwise_xor": "logical_xor, bitwise_and, bitwise_or, binary_repr",
+    "cbrt": "sqrt, power",
+    "ceil": "floor, trunc, rint, fix",
+    "conjugate": "real, imag",
+    "copysign": "sign, signbit",
+    "cos": "sin, tan, arccos",
+    "cosh": "sinh, tanh, arccosh",
+    "degrees": "radians",
+    "divide": "floor_divide, multiply, reciprocal",
+    "divmod": "floor_divide, remainder, modf",
+    "equal": "not_equal, greater_equal, less_equal, greater, less",
+    "exp": "expm1, exp2",
+    "exp2": "power",
+    "expm1": "log1p",
+    "fabs": "absolute",
+    "float_power": "power",
+    "floor": "ceil, trunc, rint, fix",
+    "floor_divide": "remainder, divmod, divide, floor, ceil",
+    "fmax": "fmin, maximum, amax, nanmax, minimum, amin",
+    "fmin": "fmax, minimum, amin, nanmin, maximum, amax",
+    "fmod": "remainder, divide",
+    "frexp": "ldexp",
+    "gcd": "lcm",
+    "greater": "greater_equal, less, less_equal, equal, not_equal",
+    "greater_equal": "greater, less, less_equal, equal, not_equal",
+    "heaviside": "sign, where",
+    "hypot": "sqrt, linalg.norm",
+    "invert": "bitwise_and, bitwise_or, bitwise_xor, logical_not, binary_repr",
+    "isfinite": "isinf, isneginf, isposinf, isnan",
+    "isinf": "isneginf, isposinf, isnan, isfinite",
+    "isnan": "isinf, isneginf, isposinf, isfinite",
+    "lcm": "gcd",
+    "ldexp": "frexp",
+    "left_shift": "right_shift, binary_repr",
+    "less": "greater, less_equal, greater_equal, equal, not_equal",
+    "less_equal": "greater, less, greater_equal, equal, not_equal",
+    "log": "log10, log2, log1p",
+    "log10": "log, log2, log1p",
+    "log1p": "expm1",
+    "log2": "log, log10, log1p",
+    "logaddexp": "logaddexp2",
+    "logaddexp2": "logaddexp",
+    "logical_and": "logical_or, logical_not, logical_xor, bitwise_and",
+    "logical_not": "logical_and, logical_or, logical_xor",
+    "logical_or": "logical_and, logical_not, logical_xor, bitwise_or",
+    "logical_xor": "logical_and, logical_or, logical_not, bitwise_xor",
+    "maximum": "minimum, fmax, amax, nanmax, fmin, amin",
+    "minimum": "maximum, fmin, amin, nanmin, fmax, amax",
+    "modf": "divmod",
+    "multiply": "divide, matmul",
+    "negative": "positive, absolute",
+    "nextafter": "spacing",
+    "not_equal": "equal, greater, greater_equal, less, less_equal",
+    "positive": "negative",
+    "power": "float_power",
+    "radians": "degrees, unwrap",
+    "reciprocal": "divide, rsqrt",
+    "remainder": "floor_divide, divmod, fmod, divide, floor",
+    "right_shift": "left_shift, binary_repr",
+    "rint": "fix, ceil, floor, trunc",
+    "rsqrt": "sqrt, reciprocal",
+    "sign": "signbit, copysign",
+    "signbit": "sign, copysign",
+    "sin": "arcsin, sinh, cos",
+    "sinh": "cosh, tanh, arcsinh",
+    "spacing": "nextafter, finfo",
+    "sqrt": "cbrt, square, rsqrt",
+    "square": "linalg.matrix_power, sqrt, power",
+    "subtract": "add, diff",
+    "tan": "sin, cos, arctan",
+    "tanh": "sinh, cosh, arctanh",
+    "trunc": "ceil, floor, rint, fix",
+}  # fmt: skip
+
 
 def signature(ufunc: Any) -> Signature:
     """Returns the signature of a ufunc's calls."""
@@ -148,19 +236,37 @@ def docstring(ufunc: Any) -> str:
         raises["ValueError"] = "for shapes that do not broadcast."
     values, result = EXAMPLES[name]
     returns = f"{array} {shape}.{' Integers are computed in floating point.' if converted else ''}"
-    return compose(f"{name}{signature(ufunc)}", ufunc._doc, arguments, returns, raises, f"cp.{name}({values})", result)
+    example = (f"cp.{name}({values})", result)
+    return compose(f"{name}{signature(ufunc)}", ufunc._doc, arguments, returns, raises, example, RELATED.get(name, ""))
 
 
 def compose(
-    call: str, summary: str, arguments: dict[str, str], returns: str, raises: dict[str, str], example: str, result: str
+    call: str,
+    summary: str,
+    arguments: dict[str, str],
+    returns: str,
+    raises: dict[str, str],
+    example: tuple[str, str],
+    related: str,
 ) -> str:
-    """Returns a docstring with all sections, which begins with the signature."""
+    """Returns a docstring with all sections, which begins with the signature.
+
+    Args:
+        call: the signature.
+        summary: the first sentence.
+        arguments: what each parameter is.
+        returns: what is returned.
+        raises: the classes of errors, and when they are raised.
+        example: a call and the representation of its result.
+        related: names of related functions, or an empty text.
+    """
     return "\n".join([
         call, "", summary, "",
         "Args:", *(f"    {name}: {text}" for name, text in arguments.items()), "",
         "Returns:", f"    {returns}", "",
         "Raises:", *(f"    {name}: {text}" for name, text in raises.items()), "",
-        "Examples:", f"    >>> {example}", f"    {result}", "",
+        *(("See Also:", f"    {related}", "") if related else ()),
+        "Examples:", f"    >>> {example[0]}", f"    {example[1]}", "",
     ])  # fmt: skip
 
 

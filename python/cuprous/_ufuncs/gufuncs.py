@@ -190,6 +190,9 @@ def matmul(
         ValueError: for 0-d operands, or if the inner extents differ.
         TypeError: if `casting` forbids a cast.
 
+    See Also:
+        vecdot, matvec, vecmat, tensordot, einsum, dot
+
     Examples:
         >>> cp.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
         array([[2, 1],
@@ -230,6 +233,9 @@ def vecdot(
     Raises:
         ValueError: if the vectors differ in length.
 
+    See Also:
+        vdot, matmul, vecmat, matvec, einsum
+
     Examples:
         >>> cp.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
         array([3, 3])
@@ -262,6 +268,9 @@ def matvec(
     Raises:
         ValueError: if the extents differ.
 
+    See Also:
+        vecdot, vecmat, matmul, einsum
+
     Examples:
         >>> cp.matvec([[1, 2], [3, 4]], [1, 10])
         array([21, 43])
@@ -293,6 +302,9 @@ def vecmat(
 
     Raises:
         ValueError: if the extents differ.
+
+    See Also:
+        vecdot, matvec, matmul, einsum
 
     Examples:
         >>> cp.vecmat([1, 10], [[1, 2], [3, 4]])

@@ -386,6 +386,9 @@ def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     Raises:
         ValueError: for a ufunc that is not binary.
 
+    See Also:
+        tensordot
+
     Examples:
         >>> cp.add.outer([1, 2], [10, 20, 30])
         array([[11, 21, 31],

@@ -139,6 +139,9 @@ def get_default_pinned_memory_pool() -> PinnedMemoryPool:
     Returns:
         A `PinnedMemoryPool`.
 
+    See Also:
+        get_default_memory_pool
+
     Examples:
         >>> type(cp.get_default_pinned_memory_pool()).__name__
         'PinnedMemoryPool'

@@ -169,7 +169,7 @@ def _any(function: Any, code: CodeType) -> tuple[ast.AST, list[str], int, str, i
     found = _nodes(rebuilt, 1, function, code) if rebuilt else None
     if found is not None:
         return *found[:3], f"<{function.__name__}, rebuilt from its bytecode>", found[3]
-    why = "its bytecode is not plain enough to do without"
+    why = "its bytecode cannot be turned back into source"
     if lines:
         raise UnsupportedError(
             f"the source of {function.__name__!r} is outdated: {file} has changed since it was imported, "

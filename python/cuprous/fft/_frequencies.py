@@ -92,6 +92,9 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
     Returns:
         An array of the shape of `x`.
 
+    See Also:
+        ifftshift
+
     Examples:
         >>> cp.fft.fftshift([0, 1, -2, -1])
         array([-2, -1,  0,  1])
@@ -108,6 +111,9 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
 
     Returns:
         An array of the shape of `x`.
+
+    See Also:
+        fftshift
 
     Examples:
         >>> cp.fft.ifftshift([-2, -1, 0, 1])

@@ -39,6 +39,9 @@ def fft(
         ValueError: for fewer than one point, or any other `norm`.
         AxisError: if there is no such axis.
 
+    See Also:
+        ifft, fft2, fftn, rfftn, fftfreq
+
     Examples:
         >>> cp.fft.fft([1.0, 2.0, 3.0, 4.0]).round(6)
         array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
@@ -65,6 +68,9 @@ def ifft(
     Raises:
         ValueError: for fewer than one point, or any other `norm`.
         AxisError: if there is no such axis.
+
+    See Also:
+        fft, ifft2, ifftn
 
     Examples:
         >>> cp.fft.ifft([4.0, 0.0, 0.0, 0.0]).round(6)
@@ -93,6 +99,9 @@ def rfft(
         TypeError: for complex points.
         ValueError: for fewer than one point, or any other `norm`.
 
+    See Also:
+        fft, irfft, fftn, rfftn
+
     Examples:
         >>> cp.fft.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
         array([10.+0.j, -2.+2.j, -2.+0.j])
@@ -120,6 +129,9 @@ def irfft(
 
     Raises:
         ValueError: for fewer than one point, or any other `norm`.
+
+    See Also:
+        fft, rfft, irfft2, irfftn
 
     Examples:
         >>> cp.fft.irfft([4.0, 0.0, 0.0]).round(6)

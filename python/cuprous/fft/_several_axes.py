@@ -78,6 +78,9 @@ def fftn(
         ValueError: unless `s` and `axes` have the same length.
         IndexError: if there is no such axis.
 
+    See Also:
+        fft, ifftn, rfftn, fft2, fftshift
+
     Examples:
         >>> cp.fft.fftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
         array([[10.+0.j, -2.+0.j],
@@ -108,6 +111,9 @@ def ifftn(
     Raises:
         ValueError: unless `s` and `axes` have the same length.
 
+    See Also:
+        fft, fftn, ifft, ifft2, ifftshift
+
     Examples:
         >>> cp.fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
         array([[1.+0.j, 1.+0.j],
@@ -137,6 +143,9 @@ def rfftn(
 
     Raises:
         TypeError: for complex points.
+
+    See Also:
+        irfftn, fft, rfft, fftn, rfft2
 
     Examples:
         >>> cp.fft.rfftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
@@ -170,6 +179,9 @@ def irfftn(
     Raises:
         ValueError: unless `s` and `axes` have the same length.
 
+    See Also:
+        rfftn, fft, irfft, irfft2
+
     Examples:
         >>> cp.fft.irfftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
         array([[1., 1.],
@@ -202,6 +214,9 @@ def fft2(
     Raises:
         ValueError: unless `s` and `axes` have the same length.
 
+    See Also:
+        fft, ifft2, fftn, fftshift
+
     Examples:
         >>> cp.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
         array([[10.+0.j, -2.+0.j],
@@ -228,6 +243,9 @@ def ifft2(
 
     Raises:
         ValueError: unless `s` and `axes` have the same length.
+
+    See Also:
+        fft, fft2, ifftn, ifft
 
     Examples:
         >>> cp.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
@@ -256,6 +274,9 @@ def rfft2(
     Raises:
         TypeError: for complex points.
 
+    See Also:
+        rfftn
+
     Examples:
         >>> cp.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
         array([[10.+0.j, -2.+0.j],
@@ -282,6 +303,9 @@ def irfft2(
 
     Raises:
         ValueError: unless `s` and `axes` have the same length.
+
+    See Also:
+        rfft2, rfft, irfft, irfftn
 
     Examples:
         >>> cp.fft.irfft2([[4.0, 0.0], [0.0, 0.0]]).round(6)

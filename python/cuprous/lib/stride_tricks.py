@@ -58,6 +58,9 @@ def sliding_window_view(
     Raises:
         ValueError: if a window is larger than the array or has another number of axes.
 
+    See Also:
+        cuprous.lib.stride_tricks.as_strided, broadcast_to
+
     Examples:
         >>> cp.lib.stride_tricks.sliding_window_view(cp.arange(5), 3)
         array([[0, 1, 2],

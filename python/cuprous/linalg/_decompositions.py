@@ -194,6 +194,9 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
         LinAlgError: for matrices that are not square, or if the iteration does not converge.
         ValueError: for any other UPLO.
 
+    See Also:
+        eigvalsh, eig, eigvals
+
     Examples:
         >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
         >>> values.round(6)
@@ -218,6 +221,9 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     Raises:
         LinAlgError: for matrices that are not square, or if the iteration does not converge.
         ValueError: for any other UPLO.
+
+    See Also:
+        eigh, eigvals, eig
 
     Examples:
         >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
@@ -249,6 +255,9 @@ def eig(a: ArrayLike) -> EigResult:
     Raises:
         LinAlgError: for matrices that are not square or not finite.
 
+    See Also:
+        eigvals, eigh, eigvalsh
+
     Examples:
         >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
         >>> cp.sort(values.real)
@@ -269,6 +278,9 @@ def eigvals(a: ArrayLike) -> ndarray:
 
     Raises:
         LinAlgError: for matrices that are not square or not finite.
+
+    See Also:
+        eig, eigvalsh, eigh
 
     Examples:
         >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
@@ -305,6 +317,9 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     Raises:
         LinAlgError: for matrices that are not square.
 
+    See Also:
+        det
+
     Examples:
         >>> sign, logabsdet = cp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
         >>> sign, logabsdet
@@ -330,6 +345,9 @@ def det(a: ArrayLike) -> ndarray:
 
     Raises:
         LinAlgError: for matrices that are not square.
+
+    See Also:
+        slogdet
 
     Examples:
         >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)

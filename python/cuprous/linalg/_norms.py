@@ -75,6 +75,9 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
     Raises:
         ValueError: for an order that is not a number.
 
+    See Also:
+        cuprous.linalg.norm
+
     Examples:
         >>> cp.linalg.vector_norm([3.0, -4.0], ord=1)
         array(7.)
@@ -98,6 +101,9 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     Raises:
         LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").
         ValueError: for an order that does not exist, or fewer than two axes.
+
+    See Also:
+        cuprous.linalg.norm
 
     Examples:
         >>> cp.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])

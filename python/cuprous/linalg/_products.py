@@ -103,6 +103,9 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
     Raises:
         ValueError: if paired axes differ in length.
 
+    See Also:
+        cuprous.dot, cuprous.einsum
+
     Examples:
         >>> cp.linalg.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
         (2, 5)
@@ -229,6 +232,9 @@ def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
     Raises:
         LinAlgError: for operands of other dimensions.
         ValueError: for fewer than two operands, or extents that do not fit.
+
+    See Also:
+        cuprous.dot
 
     Examples:
         >>> a, b, c = cp.ones((2, 10)), cp.ones((10, 3)), cp.ones((3, 4))

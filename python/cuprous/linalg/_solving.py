@@ -85,6 +85,9 @@ def inv(a: ArrayLike) -> ndarray:
     Raises:
         LinAlgError: for matrices that are singular or not square.
 
+    See Also:
+        cuprous.linalg.cond, cuprous.linalg.svd
+
     Examples:
         >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
         array([[0.5 , 0.  ],
@@ -247,6 +250,9 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
     Raises:
         LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
 
+    See Also:
+        cuprous.linalg.norm
+
     Examples:
         >>> cp.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
         array(2.)
@@ -278,6 +284,9 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 
     Raises:
         LinAlgError: unless `a` is square in that sense.
+
+    See Also:
+        tensordot, tensorinv, cuprous.einsum
 
     Examples:
         >>> a = cp.eye(6).reshape(6, 2, 3)
@@ -314,6 +323,9 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
     Raises:
         LinAlgError: unless `a` is square in that sense.
         ValueError: for `ind` that is not positive.
+
+    See Also:
+        tensordot, tensorsolve
 
     Examples:
         >>> cp.linalg.tensorinv(cp.eye(6).reshape(2, 3, 6), ind=2).shape

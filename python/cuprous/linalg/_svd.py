@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from cuprous import _core
 from cuprous._common.arguments import ArrayLike, ndarray
@@ -26,6 +26,12 @@ class SVDResult(NamedTuple):
     Vh: ndarray
 
 
+@overload
+def svd(
+    a: ArrayLike, full_matrices: bool = ..., compute_uv: Literal[True] = ..., hermitian: bool = ...
+) -> SVDResult: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool = ..., *, compute_uv: Literal[False], hermitian: bool = ...) -> ndarray: ...
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Returns U, S and Vᴴ with A = U diag(S) Vᴴ, orthonormal columns in U and V, and S ≥ 0 descending.
 
@@ -40,6 +46,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 
     Raises:
         LinAlgError: for fewer than two axes, infinity or NaN.
+
+    See Also:
+        cuprous.linalg.svdvals
 
     Examples:
         >>> u, s, vh = cp.linalg.svd([[3.0, 0.0], [0.0, 4.0]])

@@ -103,6 +103,9 @@ def get_bit_generator() -> BitGenerator:
     Returns:
         A `BitGenerator`.
 
+    See Also:
+        set_bit_generator, cuprous.random.Generator
+
     Examples:
         >>> type(cp.random.get_bit_generator()).__name__
         'Philox4x3210'
@@ -118,6 +121,9 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 
     Raises:
         TypeError: if it is not a Cuprous bit generator.
+
+    See Also:
+        get_bit_generator, cuprous.random.Generator
 
     Examples:
         >>> cp.random.set_bit_generator(cp.random.Philox4x3210(5))

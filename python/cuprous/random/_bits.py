@@ -76,6 +76,9 @@ class BitGenerator:
     Args:
         seed: as for `default_rng`.
 
+    See Also:
+        SeedSequence
+
     Examples:
         >>> bits = cp.random.Philox4x3210(5)
         >>> cp.random.Generator(bits).random(3).round(3)
@@ -189,6 +192,9 @@ class BitGenerator:
 
         Raises:
             ValueError: if `n_children` is negative.
+
+        See Also:
+            cuprous.random.Generator.spawn, cuprous.random.SeedSequence.spawn
 
         Examples:
             >>> len(cp.random.Philox4x3210(5).spawn(3))

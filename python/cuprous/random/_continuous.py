@@ -88,6 +88,9 @@ class Continuous:
         Raises:
             OverflowError: if the range is not finite.
 
+        See Also:
+            randint, random_integers, random_sample, random, rand, cuprous.random.Generator.uniform
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.uniform(1.0, 3.0, size=3).round(3)
@@ -117,6 +120,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar `scale`.
+
+        See Also:
+            cuprous.scipy.stats.norm
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -169,6 +175,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar.
+
+        See Also:
+            cuprous.scipy.stats.gamma
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -249,6 +258,9 @@ class Continuous:
 
         Raises:
             ValueError: for a scalar parameter that is not positive.
+
+        See Also:
+            cuprous.scipy.stats.f
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -407,6 +419,9 @@ class Continuous:
         Raises:
             ValueError: for a negative scalar `scale`.
 
+        See Also:
+            cuprous.scipy.stats.logistic
+
         Examples:
             >>> rng = cp.random.default_rng(1)
             >>> rng.logistic(size=3).round(3)
@@ -430,6 +445,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar `scale`.
+
+        See Also:
+            weibull
 
         Examples:
             >>> rng = cp.random.default_rng(1)
@@ -482,6 +500,9 @@ class Continuous:
 
         Raises:
             ValueError: for a negative scalar.
+
+        See Also:
+            gumbel
 
         Examples:
             >>> rng = cp.random.default_rng(1)

@@ -31,6 +31,9 @@ class Generator(Selection):
     Args:
         bit_generator: the source of randomness.
 
+    See Also:
+        default_rng
+
     Examples:
         >>> rng = cp.random.Generator(cp.random.Philox4x3210(5))
         >>> rng.random(3).round(3)
@@ -64,6 +67,9 @@ class Generator(Selection):
         Raises:
             ValueError: if `n_children` is negative.
 
+        See Also:
+            cuprous.random.BitGenerator.spawn, cuprous.random.SeedSequence.spawn
+
         Examples:
             >>> first, second = cp.random.default_rng(5).spawn(2)
             >>> bool((first.random(4) == second.random(4)).any())
@@ -84,6 +90,9 @@ class Generator(Selection):
 
         Raises:
             TypeError: for another dtype.
+
+        See Also:
+            uniform
 
         Examples:
             >>> rng = cp.random.default_rng(5)
@@ -107,6 +116,9 @@ class Generator(Selection):
 
         Raises:
             TypeError: for another dtype.
+
+        See Also:
+            normal
 
         Examples:
             >>> rng = cp.random.default_rng(5)
@@ -159,6 +171,9 @@ class Generator(Selection):
             ValueError: for a negative scalar.
             TypeError: for another dtype.
 
+        See Also:
+            cuprous.scipy.stats.gamma
+
         Examples:
             >>> rng = cp.random.default_rng(5)
             >>> rng.standard_gamma(2.0, 3).round(3)
@@ -184,6 +199,9 @@ class Generator(Selection):
         Raises:
             ValueError: if `high` is below `low`, which only `RandomState` takes.
             OverflowError: if the range is not finite.
+
+        See Also:
+            random
 
         Examples:
             >>> rng = cp.random.default_rng(5)
@@ -246,6 +264,9 @@ class Generator(Selection):
 
         Raises:
             ValueError: if the sample is larger than the population, or `p` is not a distribution over it.
+
+        See Also:
+            shuffle, permutation
 
         Examples:
             >>> rng = cp.random.default_rng(5)

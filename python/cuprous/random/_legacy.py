@@ -15,6 +15,9 @@ class RandomState(Selection):
     Args:
         seed: as for `default_rng`, or a bit generator.
 
+    See Also:
+        Generator, cuprous.random.BitGenerator
+
     Examples:
         >>> state = cp.random.RandomState(5)
         >>> state.rand(3).round(3)
@@ -29,6 +32,9 @@ class RandomState(Selection):
 
         Args:
             seed: as for `default_rng`.
+
+        See Also:
+            cuprous.random.Generator
 
         Examples:
             >>> cp.random.seed(5)
@@ -48,6 +54,9 @@ class RandomState(Selection):
 
         Raises:
             NotImplementedError: for `legacy=True`: the Mersenne twister is not supported.
+
+        See Also:
+            set_state
 
         Examples:
             >>> state = cp.random.get_state()
@@ -93,6 +102,9 @@ class RandomState(Selection):
         Raises:
             TypeError: for another dtype.
 
+        See Also:
+            cuprous.random.Generator.random
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.random_sample((2, 2)).round(3)
@@ -116,6 +128,9 @@ class RandomState(Selection):
         Raises:
             TypeError: for another dtype.
 
+        See Also:
+            random
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.rand(2, 2).round(3)
@@ -137,6 +152,9 @@ class RandomState(Selection):
         Raises:
             TypeError: for another dtype.
 
+        See Also:
+            standard_normal, normal, cuprous.random.Generator.standard_normal
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.randn(3).round(3)
@@ -157,6 +175,9 @@ class RandomState(Selection):
         Raises:
             TypeError: for another dtype.
 
+        See Also:
+            normal, cuprous.random.Generator.standard_normal
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.standard_normal(3).round(3)
@@ -176,6 +197,9 @@ class RandomState(Selection):
 
         Raises:
             TypeError: for another dtype.
+
+        See Also:
+            cuprous.random.Generator.standard_exponential
 
         Examples:
             >>> cp.random.seed(5)
@@ -198,6 +222,9 @@ class RandomState(Selection):
         Raises:
             ValueError: for a negative scalar.
             TypeError: for another dtype.
+
+        See Also:
+            cuprous.scipy.stats.gamma, cuprous.random.Generator.standard_gamma
 
         Examples:
             >>> cp.random.seed(5)
@@ -224,6 +251,9 @@ class RandomState(Selection):
             ValueError: for an empty range, or bounds outside of the dtype.
             TypeError: for another dtype.
 
+        See Also:
+            random_integers, cuprous.random.Generator.integers
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.randint(10, size=5)
@@ -245,6 +275,9 @@ class RandomState(Selection):
         Raises:
             ValueError: for an empty range.
 
+        See Also:
+            randint
+
         Examples:
             >>> cp.random.seed(5)
             >>> cp.random.random_integers(6, size=5)
@@ -260,6 +293,9 @@ class RandomState(Selection):
 
         Returns:
             An array (int64).
+
+        See Also:
+            randint, random_integers
 
         Examples:
             >>> state = cp.random.RandomState(5)
@@ -282,6 +318,9 @@ class RandomState(Selection):
 
         Raises:
             ValueError: if the sample is larger than the population, or `p` is not a distribution over it.
+
+        See Also:
+            randint, shuffle, permutation, cuprous.random.Generator.choice
 
         Examples:
             >>> cp.random.seed(5)

@@ -24,6 +24,9 @@ def bound() -> tuple[str, ...]:
     Returns:
         A tuple of strings.
 
+    See Also:
+        bind
+
     Examples:
         >>> cp.bind("pycuda", quiet=True)
         >>> cp.bound()
@@ -48,6 +51,9 @@ def bind(*names: str, quiet: bool = False) -> None:
 
     Raises:
         ValueError: for a package that cannot be bound.
+
+    See Also:
+        unbind, bound, real_package
 
     Examples:
         >>> cp.bind("pycuda", quiet=True)
@@ -77,6 +83,9 @@ def bind(*names: str, quiet: bool = False) -> None:
 
 def unbind() -> None:
     """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them.
+
+    See Also:
+        bind
 
     Examples:
         >>> cp.bind("pycuda", quiet=True)

@@ -48,6 +48,9 @@ def real_package(name: str) -> ModuleType:
         TypeError: if the name is not a string.
         ModuleNotFoundError: if the package is not installed.
 
+    See Also:
+        bind
+
     Examples:
         >>> cp.real_package("math").sqrt(4)
         2.0

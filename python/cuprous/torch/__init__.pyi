@@ -17,20 +17,15 @@ from cuprous.torch._creation import arange as arange
 from cuprous.torch._creation import as_tensor as as_tensor
 from cuprous.torch._creation import asarray as asarray
 from cuprous.torch._creation import empty as empty
-from cuprous.torch._creation import empty_like as empty_like
 from cuprous.torch._creation import eye as eye
 from cuprous.torch._creation import from_dlpack as from_dlpack
 from cuprous.torch._creation import from_numpy as from_numpy
 from cuprous.torch._creation import full as full
-from cuprous.torch._creation import full_like as full_like
 from cuprous.torch._creation import legacy as _legacy
 from cuprous.torch._creation import linspace as linspace
 from cuprous.torch._creation import logspace as logspace
-from cuprous.torch._creation import ones as ones
-from cuprous.torch._creation import ones_like as ones_like
 from cuprous.torch._creation import set_default_tensor_type as set_default_tensor_type
 from cuprous.torch._creation import tensor as tensor
-from cuprous.torch._creation import zeros as zeros
 from cuprous.torch._diagonals import diagonal as diagonal
 from cuprous.torch._diagonals import tril as tril
 from cuprous.torch._diagonals import triu as triu
@@ -49,8 +44,6 @@ from cuprous.torch._further import positive as positive
 from cuprous.torch._further import scalar_tensor as scalar_tensor
 from cuprous.torch._further import unravel_index as unravel_index
 from cuprous.torch._further import vander as vander
-from cuprous.torch._gamma_functions import igamma as igamma
-from cuprous.torch._gamma_functions import igammac as igammac
 from cuprous.torch._gamma_functions import polygamma as polygamma
 from cuprous.torch._histograms import histogram as histogram
 from cuprous.torch._indexing import masked_fill as masked_fill
@@ -61,11 +54,7 @@ from cuprous.torch._info import finfo as finfo
 from cuprous.torch._info import get_default_dtype as get_default_dtype
 from cuprous.torch._info import iinfo as iinfo
 from cuprous.torch._info import is_complex as is_complex
-from cuprous.torch._info import is_conj as is_conj
-from cuprous.torch._info import is_distributed as is_distributed
 from cuprous.torch._info import is_floating_point as is_floating_point
-from cuprous.torch._info import is_neg as is_neg
-from cuprous.torch._info import is_signed as is_signed
 from cuprous.torch._info import numel as numel
 from cuprous.torch._info import promote_types as promote_types
 from cuprous.torch._info import resolve_conj as resolve_conj
@@ -131,24 +120,17 @@ from cuprous.torch._random_numbers import get_rng_state as get_rng_state
 from cuprous.torch._random_numbers import initial_seed as initial_seed
 from cuprous.torch._random_numbers import manual_seed as manual_seed
 from cuprous.torch._random_numbers import normal as normal
-from cuprous.torch._random_numbers import rand as rand
 from cuprous.torch._random_numbers import randint as randint
-from cuprous.torch._random_numbers import randn as randn
 from cuprous.torch._random_numbers import randperm as randperm
 from cuprous.torch._random_numbers import seed as seed
 from cuprous.torch._random_numbers import set_rng_state as set_rng_state
 from cuprous.torch._rearrangement import argwhere as argwhere
-from cuprous.torch._rearrangement import atleast_1d as atleast_1d
-from cuprous.torch._rearrangement import atleast_2d as atleast_2d
-from cuprous.torch._rearrangement import atleast_3d as atleast_3d
 from cuprous.torch._rearrangement import block_diag as block_diag
 from cuprous.torch._rearrangement import cartesian_prod as cartesian_prod
 from cuprous.torch._rearrangement import combinations as combinations
 from cuprous.torch._rearrangement import index_put as index_put
 from cuprous.torch._rearrangement import rot90 as rot90
 from cuprous.torch._rearrangement import trace as trace
-from cuprous.torch._rearrangement import tril_indices as tril_indices
-from cuprous.torch._rearrangement import triu_indices as triu_indices
 from cuprous.torch._rearrangement import view_as_complex as view_as_complex
 from cuprous.torch._rearrangement import view_as_real as view_as_real
 from cuprous.torch._reductions import dist as dist
@@ -191,9 +173,6 @@ from cuprous.torch._types import set_default_device as set_default_device
 from cuprous.torch._views_written import as_strided_scatter as as_strided_scatter
 from cuprous.torch._views_written import diagonal_scatter as diagonal_scatter
 from cuprous.torch._windows import bartlett_window as bartlett_window
-from cuprous.torch._windows import blackman_window as blackman_window
-from cuprous.torch._windows import hamming_window as hamming_window
-from cuprous.torch._windows import hann_window as hann_window
 from cuprous.torch._windows import kaiser_window as kaiser_window
 from cuprous.torch.amp._autocast import autocast as autocast
 from cuprous.torch.amp._autocast import get_autocast_dtype as get_autocast_dtype
@@ -211,38 +190,20 @@ from cuprous.torch.linalg._lu import geqrf as geqrf
 from cuprous.torch.linalg._lu import pca_lowrank as pca_lowrank
 from cuprous.torch.linalg._lu import svd_lowrank as svd_lowrank
 from cuprous.torch.nn._activation import celu as celu
-from cuprous.torch.nn._activation import celu_ as celu_
 from cuprous.torch.nn._activation import prelu as prelu
 from cuprous.torch.nn._activation import relu as relu
-from cuprous.torch.nn._activation import relu_ as relu_
-from cuprous.torch.nn._activation import rrelu_ as rrelu_
 from cuprous.torch.nn._activation import selu as selu
-from cuprous.torch.nn._activation import selu_ as selu_
-from cuprous.torch.nn._activation import threshold_ as threshold_
-from cuprous.torch.nn._convolution import conv1d as conv1d
-from cuprous.torch.nn._convolution import conv2d as conv2d
-from cuprous.torch.nn._convolution import conv3d as conv3d
-from cuprous.torch.nn._convolution import conv_transpose1d as conv_transpose1d
-from cuprous.torch.nn._convolution import conv_transpose2d as conv_transpose2d
-from cuprous.torch.nn._convolution import conv_transpose3d as conv_transpose3d
 from cuprous.torch.nn._embedding import cdist as cdist
 from cuprous.torch.nn._embedding import pdist as pdist
 from cuprous.torch.nn._normalization import rms_norm as rms_norm
-from cuprous.torch.nn._pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
-from cuprous.torch.nn._pooling import adaptive_max_pool1d as adaptive_max_pool1d
-from cuprous.torch.nn._pooling import avg_pool1d as avg_pool1d
-from cuprous.torch.nn._pooling import max_pool1d as max_pool1d
-from cuprous.torch.nn._pooling import max_pool2d as max_pool2d
-from cuprous.torch.nn._pooling import max_pool3d as max_pool3d
 from cuprous.torch.nn._resampling import channel_shuffle as channel_shuffle
 from cuprous.torch.nn._resampling import pixel_shuffle as pixel_shuffle
 from cuprous.torch.nn._resampling import pixel_unshuffle as pixel_unshuffle
 from cuprous.torch.sparse import smm as smm
 from cuprous.torch.sparse import sparse_compressed_tensor as sparse_compressed_tensor
 from cuprous.torch.sparse import sparse_coo_tensor as sparse_coo_tensor
-from cuprous.torch.sparse import sparse_csc_tensor as sparse_csc_tensor
-from cuprous.torch.sparse import sparse_csr_tensor as sparse_csr_tensor
 from cuprous.torch.sparse import sspaddmm as sspaddmm
+from cuprous.torch.sparse._tensor import SparseTensor
 from cuprous.torch.torch_version import TorchVersion as _TorchVersion
 
 from . import accelerator as accelerator
@@ -301,6 +262,8 @@ def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def acos_(input: Tensor) -> Tensor: ...
 def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def acosh_(input: Tensor) -> Tensor: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor: ...
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any: ...
 def add_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
 def addcdiv_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -343,6 +306,17 @@ def atan2(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def atan_(input: Tensor) -> Tensor: ...
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def atanh_(input: Tensor) -> Tensor: ...
+def atleast_1d(*tensors: Any) -> Any: ...
+def atleast_2d(*tensors: Any) -> Any: ...
+def atleast_3d(*tensors: Any) -> Any: ...
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: builtins.bool = False,
+    count_include_pad: builtins.bool = True,
+) -> Tensor: ...
 def baddbmm(input: Tensor, first: Tensor, second: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor: ...
 
 bfloat16: _dtype
@@ -354,6 +328,17 @@ def bitwise_not_(input: Tensor) -> Tensor: ...
 def bitwise_or(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def bitwise_right_shift(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def bitwise_xor(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
+def blackman_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+    **given: Any,
+) -> Tensor: ...
 def bmm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 
 bool: _dtype
@@ -368,6 +353,7 @@ cdouble: _dtype
 
 def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def ceil_(input: Tensor) -> Tensor: ...
+def celu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 
 cfloat: _dtype
 
@@ -398,6 +384,63 @@ def conj_physical_(input: Tensor) -> Tensor: ...
 
 contiguous_format: _memory_format
 
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: builtins.int = 1,
+    dilation: Any = 1,
+) -> Tensor: ...
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: builtins.int = 1,
+    dilation: Any = 1,
+) -> Tensor: ...
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: builtins.int = 1,
+    dilation: Any = 1,
+) -> Tensor: ...
 def copysign(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def cos_(input: Tensor) -> Tensor: ...
@@ -439,6 +482,16 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor: ...
 
 e: builtins.float
 
+def empty_like(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: Any = None,
+    **options: Any,
+) -> Tensor: ...
 def eq(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def erf_(input: Tensor) -> Tensor: ...
@@ -480,6 +533,16 @@ def frexp(input: Tensor) -> frexp_result: ...
 def frobenius_norm(
     input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, out: Tensor | None = None
 ) -> Tensor: ...
+def full_like(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: Any = None,
+    **options: Any,
+) -> Tensor: ...
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor: ...
 def gcd(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def gcd_(input: Tensor, other: Any) -> Tensor: ...
@@ -491,6 +554,28 @@ def gt(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 
 half: _dtype
 
+def hamming_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+    **given: Any,
+) -> Tensor: ...
+def hann_window(
+    window_length: builtins.int,
+    periodic: builtins.bool = True,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+    **given: Any,
+) -> Tensor: ...
 def heaviside(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0) -> Tensor: ...
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]: ...
@@ -498,6 +583,8 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor: ...
 def hypot(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def i0_(input: Tensor) -> Tensor: ...
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor: ...
 def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor: ...
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor: ...
@@ -517,6 +604,10 @@ int64: _dtype
 int8: _dtype
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def is_conj(input: Tensor) -> builtins.bool: ...
+def is_distributed(input: Tensor) -> builtins.bool: ...
+def is_neg(input: Tensor) -> builtins.bool: ...
+def is_signed(input: Tensor) -> builtins.bool: ...
 def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def isfinite_(input: Tensor) -> Tensor: ...
 def isin(
@@ -592,6 +683,33 @@ def max(input: Tensor) -> Tensor: ...
 def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = ..., *, out: Any = ...) -> values_indices: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> Any: ...
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> Any: ...
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: builtins.bool = False,
+    return_indices: builtins.bool = False,
+) -> Any: ...
 def maximum(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def mean(
     input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, dtype: Any = None, out: Tensor | None = None
@@ -657,6 +775,26 @@ def norm(
     dtype: Any = None,
 ) -> Tensor: ...
 def not_equal(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
+def ones(
+    *sizes_: Any,
+    size: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def ones_like(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    memory_format: Any = None,
+    **options: Any,
+) -> Tensor: ...
 def orgqr(input: Tensor, input2: Tensor) -> Tensor: ...
 def ormqr(
     input: Tensor,
@@ -696,6 +834,17 @@ def quantile(
 ) -> Tensor: ...
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def rad2deg_(input: Tensor) -> Tensor: ...
+def rand(
+    *sizes_: Any,
+    size: Any = None,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def rand_like(
     input: Tensor,
     *args: Any,
@@ -716,6 +865,17 @@ def randint_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor: ...
+def randn(
+    *sizes_: Any,
+    size: Any = None,
+    generator: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def randn_like(
     input: Tensor,
     *args: Any,
@@ -728,6 +888,7 @@ def randn_like(
 ) -> Tensor: ...
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def reciprocal_(input: Tensor) -> Tensor: ...
+def relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def remainder(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor: ...
 def repeat_interleave(
@@ -737,6 +898,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor: ...
 def result_type(tensor1: Any, tensor2: Any) -> dtype: ...
 def round_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor]) -> Tensor: ...
+def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def rsqrt_(input: Tensor) -> Tensor: ...
 def save(
@@ -766,6 +928,7 @@ def searchsorted(
 ) -> Tensor: ...
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
+def selu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def sgn_(input: Tensor) -> Tensor: ...
 
@@ -803,8 +966,34 @@ sparse_bsc: _layout
 sparse_bsr: _layout
 sparse_coo: _layout
 sparse_csc: _layout
+
+def sparse_csc_tensor(
+    compressed: Any,
+    plain: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+    check_invariants: builtins.bool | None = None,
+) -> SparseTensor: ...
+
 sparse_csr: _layout
 
+def sparse_csr_tensor(
+    compressed: Any,
+    plain: Any,
+    values: Any,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: builtins.bool = False,
+    requires_grad: builtins.bool = False,
+    check_invariants: builtins.bool | None = None,
+) -> SparseTensor: ...
 def split(tensor: Tensor, split_size_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
 def split_with_sizes(
     input: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0
@@ -863,6 +1052,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def tanh_(input: Tensor) -> Tensor: ...
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor: ...
+def threshold_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def tile(input: Tensor, *dims: Any) -> Tensor: ...
 def topk(
     input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True
@@ -879,6 +1069,28 @@ def triangular_solve(
     *,
     out: Any = None,
 ) -> Any: ...
+def tril_indices(
+    row: builtins.int,
+    col: builtins.int,
+    offset: builtins.int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
+def triu_indices(
+    row: builtins.int,
+    col: builtins.int,
+    offset: builtins.int = 0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def trunc_(input: Tensor) -> Tensor: ...
@@ -930,6 +1142,16 @@ def vdot(input: Tensor, other: Tensor) -> Tensor: ...
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]: ...
 def vstack(tensors: Sequence[Tensor]) -> Tensor: ...
 def xlogy_(self: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def zeros(
+    *sizes_: Any,
+    size: Any = None,
+    out: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    requires_grad: builtins.bool = False,
+    pin_memory: builtins.bool = False,
+) -> Tensor: ...
 def zeros_like(
     input: Tensor,
     *args: Any,

@@ -22,7 +22,7 @@ class UntypedStorage:
 
     def __init__(self, tensor: Tensor) -> None:
         if not isinstance(tensor, Tensor):
-            raise NotImplementedError("[UntypedStorage] is not created by itself; create a tensor")
+            raise NotImplementedError("[UntypedStorage] cannot be created directly; create a tensor")
         self._tensor = tensor
 
     def _elements(self) -> Tensor:

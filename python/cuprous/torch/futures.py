@@ -24,7 +24,7 @@ class Future(Generic[T]):
 
     def __init__(self, *, devices: Any = None) -> None:
         if devices:
-            raise NotImplementedError("[Future] devices is not supported: work on a GPU is ordered by itself")
+            raise NotImplementedError("[Future] devices is not supported: work on a GPU runs in program order")
         self._compute: Callable[[], T] | None = None
         #: Whether `_compute` would not wait.
         self._is_ready: Callable[[], bool] = bool

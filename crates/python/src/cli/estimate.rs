@@ -276,8 +276,8 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n* Not supported: the libraries of CUDA 13 need a GPU of NVIDIA with compute capability 7.5 or later. - The GPU \
-         does not compute in float64."
+        "\n* For comparison: `cuprous[cuda]` needs an NVIDIA GPU of compute capability 7.5 or later. GTX 1080 and V100 take \
+         `cuprous[cuda12]`, which has not been run.\n- The GPU does not compute in float64."
     )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::terminal::colored;
+
 /// The state of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -111,6 +113,10 @@ pub(super) fn any_broken(checks: &[Check]) -> bool {
 pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -> io::Result<()> {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let (mut step, mut number) = (None, 0);
+    // What to do stands first: the list of what was searched may fill a screen.
+    if let Some(cure) = checks.iter().find(|check| check.is_broken()).and_then(|check| check.cure.as_ref()) {
+        writeln!(out, "Do first: {cure}\n")?;
+    }
     for (at, check) in checks.iter().enumerate() {
         if step.replace(check.step) != Some(check.step) {
             // Steps without checks are not numbered.
@@ -118,7 +124,9 @@ pub(super) fn write_text(out: &mut dyn Write, checks: &[Check], summary: &str) -
             writeln!(out, "{number}. {}", check.step.title())?;
         }
         let mut lines = check.found.lines();
-        writeln!(out, "  {:<7}{:<width$}  {}", check.state.word(), check.name, lines.next().unwrap_or(""))?;
+        let (red, plain) = if check.is_broken() && colored() { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+        let word = check.state.word();
+        writeln!(out, "  {red}{word:<7}{plain}{:<width$}  {}", check.name, lines.next().unwrap_or(""))?;
         for line in lines {
             writeln!(out, "  {:<7}{:<width$}  {line}", "", "")?;
         }

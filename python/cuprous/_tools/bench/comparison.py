@@ -77,7 +77,8 @@ def group(workload: Workload, times: Sequence[Time], peers: Sequence[Peer]) -> c
     remark = ""
     if ours and theirs:
         best = min(theirs, key=theirs.__getitem__)
-        remark = f"{theirs[best] / min(ours):.3g} x {best}, the fastest other"
+        remark = f"{charts.times(theirs[best] / min(ours))} as fast as {best}"
+        remark += ", the fastest other" if len(theirs) > 1 else ""
     gpus = {peer.label: peer.gpu for peer in peers}
     bars = [charts.Bar(label, ms, gpus[label], label == "NumPy") for label, ms in by_library.items()]
     notes = "; ".join(f"{t.library}: {t.note}" for t in times if t.note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cuprous._tools.charts import Bar, Group
+from cuprous._tools.charts import Bar, Group, times
 
 if TYPE_CHECKING:
     from cuprous._tools.demo.measure import Result
@@ -15,7 +15,7 @@ def groups(results: Sequence[Result]) -> list[Group]:
     """The bars of each result, with what its bytes take at least."""
     found = []
     for result in results:
-        times = [
+        measured = [
             ("NumPy", result.numpy, False), ("Cuprous, CPU", result.cpu, False), ("Cuprous, GPU", result.gpu, True),
             ("  with copies", result.gpu_copies, True),
         ]  # fmt: skip
@@ -23,8 +23,8 @@ def groups(results: Sequence[Result]) -> list[Group]:
         found.append(
             Group(
                 result.title,
-                f"{result.ratio:.3g} x NumPy" if result.ratio else "",
-                [Bar(label, ms, gpu, label == "NumPy") for label, ms, gpu in times if ms is not None],
+                f"{times(result.ratio)} as fast as NumPy" if result.ratio else "",
+                [Bar(label, ms, gpu, label == "NumPy") for label, ms, gpu in measured if ms is not None],
                 [(label, ms, f"{result.nbytes / ms / 1e6:.3g} GB/s") for label, ms in bounds if ms],
                 result.note,
             )

@@ -105,6 +105,9 @@ def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 
         TypeError: for complex values.
         IndexError: for an array without axes.
 
+    See Also:
+        ifht, fhtoffset
+
     Examples:
         >>> values = cp.scipy.fft.fht(cp.asarray([0.0, 1.0, 0.0]), 0.5, mu=0.0)
         >>> values.shape
@@ -136,6 +139,9 @@ def ifht(A: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float =
         TypeError: for complex values.
         IndexError: for an array without axes.
 
+    See Also:
+        fht, fhtoffset
+
     Examples:
         >>> a = cp.asarray([0.0, 1.0, 0.0])
         >>> cp.scipy.fft.ifht(cp.scipy.fft.fht(a, 0.5, mu=0.0), 0.5, mu=0.0).round(6) + 0
@@ -160,6 +166,9 @@ def fhtoffset(dln: float, mu: float, initial: float = 0.0, bias: float = 0.0) ->
 
     Returns:
         A number.
+
+    See Also:
+        fht
 
     Examples:
         >>> round(cp.scipy.fft.fhtoffset(0.1, 0.5), 6)

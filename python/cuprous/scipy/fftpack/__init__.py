@@ -35,6 +35,9 @@ def fft(
     Raises:
         ValueError: for fewer than one point, or a `plan` of another transform.
 
+    See Also:
+        ifft, rfft
+
     Examples:
         >>> cp.scipy.fftpack.fft([1.0, 2.0, 3.0, 4.0]).round(6)
         array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
@@ -60,6 +63,9 @@ def ifft(
     Raises:
         ValueError: for fewer than one point, or a `plan` of another transform.
 
+    See Also:
+        fft
+
     Examples:
         >>> cp.scipy.fftpack.ifft([4.0, 0.0]).round(6)
         array([2.+0.j, 2.+0.j])
@@ -84,6 +90,9 @@ def fft2(
 
     Raises:
         ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    See Also:
+        fftn
 
     Examples:
         >>> cp.scipy.fftpack.fft2([[1.0, 2.0], [3.0, 4.0]]).real
@@ -111,6 +120,9 @@ def ifft2(
     Raises:
         ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
 
+    See Also:
+        fft2, ifft
+
     Examples:
         >>> cp.scipy.fftpack.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
         array([[1., 1.],
@@ -137,6 +149,9 @@ def fftn(
     Raises:
         ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
 
+    See Also:
+        ifftn
+
     Examples:
         >>> cp.scipy.fftpack.fftn([[1.0, 2.0], [3.0, 4.0]]).real
         array([[10., -2.],
@@ -162,6 +177,9 @@ def ifftn(
 
     Raises:
         ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+
+    See Also:
+        fftn
 
     Examples:
         >>> cp.scipy.fftpack.ifftn([[4.0, 0.0], [0.0, 0.0]]).real
@@ -191,6 +209,9 @@ def rfft(
     Raises:
         TypeError: for complex points.
         ValueError: for fewer than one point, or a `plan` of another transform.
+
+    See Also:
+        fft, irfft, cuprous.fft.rfft
 
     Examples:
         >>> cp.scipy.fftpack.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
@@ -226,6 +247,9 @@ def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool 
     Raises:
         TypeError: for complex values.
         ValueError: for fewer than one point.
+
+    See Also:
+        rfft, ifft, cuprous.fft.irfft
 
     Examples:
         >>> cp.scipy.fftpack.irfft([10.0, -2.0, 2.0, -2.0]).round(6)

@@ -49,6 +49,9 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
     Raises:
         ValueError: for inconsistent shapes, coordinates that do not increase, and complex values.
 
+    See Also:
+        PchipInterpolator
+
     Examples:
         >>> cp.scipy.interpolate.pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 0.5)
         array(0.3125)

@@ -324,6 +324,9 @@ def make_interp_spline(
             increase, knots that decrease or leave points out, unknown conditions, and a condition at only one end.
         LinAlgError: if no spline with these knots passes through the points.
 
+    See Also:
+        BSpline, CubicSpline
+
     Examples:
         >>> curve = cp.scipy.interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
         >>> curve(1.5).round(6)

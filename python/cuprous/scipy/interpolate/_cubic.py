@@ -30,6 +30,9 @@ class CubicHermiteSpline(PPoly):
     Raises:
         ValueError: for inconsistent shapes, and coordinates that do not increase.
 
+    See Also:
+        Akima1DInterpolator, PchipInterpolator, CubicSpline, PPoly
+
     Examples:
         >>> curve = cp.scipy.interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 2.0])
         >>> curve(0.5)
@@ -63,6 +66,9 @@ class CubicSpline(CubicHermiteSpline):
     Raises:
         ValueError: for inconsistent shapes, coordinates that do not increase, values that are not finite, unknown
             conditions, and "periodic" with different first and last values.
+
+    See Also:
+        Akima1DInterpolator, PchipInterpolator, PPoly
 
     Examples:
         >>> curve = cp.scipy.interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0])
@@ -198,6 +204,9 @@ class PchipInterpolator(CubicHermiteSpline):
     Raises:
         ValueError: for inconsistent shapes, coordinates that do not increase, and complex values.
 
+    See Also:
+        CubicHermiteSpline, Akima1DInterpolator, CubicSpline, PPoly
+
     Examples:
         >>> curve = cp.scipy.interpolate.PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
         >>> curve(0.5)
@@ -247,6 +256,9 @@ class Akima1DInterpolator(CubicHermiteSpline):
     Raises:
         ValueError: as for `CubicHermiteSpline`, and for complex values.
         NotImplementedError: for unknown methods.
+
+    See Also:
+        PchipInterpolator, CubicSpline, PPoly
 
     Examples:
         >>> curve = cp.scipy.interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 4.0, 9.0, 16.0])

@@ -33,6 +33,9 @@ class RegularGridInterpolator:
         ValueError: for points that do not match the values, a complex fill value for real ones, and evaluation outside
             the grid with `bounds_error`.
 
+    See Also:
+        NearestNDInterpolator, interpn, cuprous.scipy.ndimage.map_coordinates
+
     Examples:
         >>> f = cp.scipy.interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
         >>> f([[0.5, 1.0]])
@@ -175,6 +178,9 @@ def interpn(
 
     Raises:
         ValueError: for points that do not match the values, and points outside the grid with `bounds_error`.
+
+    See Also:
+        NearestNDInterpolator, RegularGridInterpolator, cuprous.scipy.ndimage.map_coordinates
 
     Examples:
         >>> cp.scipy.interpolate.interpn(([0.0, 1.0], [0.0, 2.0]), cp.asarray([[0.0, 2.0], [1.0, 3.0]]), [[0.5, 1.0]])

@@ -26,6 +26,9 @@ class PPoly(Pieces):
     Raises:
         ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
 
+    See Also:
+        BPoly
+
     Examples:
         >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
         >>> square(1.5)
@@ -123,6 +126,9 @@ class BPoly(Pieces):
 
     Raises:
         ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
+
+    See Also:
+        PPoly
 
     Examples:
         >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 2.0])

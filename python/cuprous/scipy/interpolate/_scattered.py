@@ -66,6 +66,9 @@ class RBFInterpolator:
         LinAlgError: if the points do not determine the polynomial.
         ValueError: for inconsistent shapes, unknown kernels, and a missing `epsilon`.
 
+    See Also:
+        NearestNDInterpolator
+
     Examples:
         >>> points = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         >>> plane = cp.scipy.interpolate.RBFInterpolator(points, cp.asarray([0.0, 1.0, 2.0]))
@@ -202,6 +205,9 @@ class NearestNDInterpolator:
     Raises:
         NotImplementedError: for `tree_options`.
         ValueError: for inconsistent shapes.
+
+    See Also:
+        interpn, RegularGridInterpolator
 
     Examples:
         >>> f = cp.scipy.interpolate.NearestNDInterpolator(cp.asarray([[0.0, 0.0], [1.0, 1.0]]), cp.asarray([5.0, 7.0]))

@@ -33,6 +33,9 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
     Returns:
         An array of shape (len(c), len(r)).
 
+    See Also:
+        circulant, hankel
+
     Examples:
         >>> cp.scipy.linalg.toeplitz([1, 2], [1, 5])
         array([[1, 5],
@@ -55,6 +58,9 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
     Returns:
         An array of shape (len(c), len(r)).
 
+    See Also:
+        toeplitz, circulant
+
     Examples:
         >>> cp.scipy.linalg.hankel([1, 2])
         array([[1, 2],
@@ -74,6 +80,9 @@ def circulant(c: ArrayLike) -> ndarray:
 
     Returns:
         A square array.
+
+    See Also:
+        toeplitz, hankel
 
     Examples:
         >>> cp.scipy.linalg.circulant([1, 2, 3])
@@ -243,6 +252,9 @@ def fiedler(a: ArrayLike) -> ndarray:
     Raises:
         ValueError: for more than one axis.
 
+    See Also:
+        circulant, toeplitz
+
     Examples:
         >>> cp.scipy.linalg.fiedler([1, 4])
         array([[0, 3],
@@ -267,6 +279,9 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> ndarray:
 
     Raises:
         ValueError: for another mode, an empty operand, or n below 1.
+
+    See Also:
+        toeplitz
 
     Examples:
         >>> cp.scipy.linalg.convolution_matrix([1, 2], 2)

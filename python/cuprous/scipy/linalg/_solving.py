@@ -62,6 +62,9 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     Raises:
         ValueError: for fewer than two axes, infinities or NaN.
 
+    See Also:
+        lu, lu_solve
+
     Examples:
         >>> cp.scipy.linalg.lu_factor([[1.0, 2.0], [2.0, 2.0]])[0]
         array([[2. , 2. ],
@@ -90,6 +93,9 @@ def lu_solve(lu_and_piv: tuple[ArrayLike, ArrayLike], b: ArrayLike, trans: int =
 
     Raises:
         ValueError: for shapes that do not fit, infinities or NaN.
+
+    See Also:
+        lu_factor
 
     Examples:
         >>> cp.scipy.linalg.lu_solve(cp.scipy.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [4.0, 3.0])

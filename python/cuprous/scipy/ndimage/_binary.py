@@ -137,6 +137,9 @@ def binary_erosion(
         RuntimeError: for a structure or mask of the wrong shape.
         ValueError: for an origin outside the structure.
 
+    See Also:
+        grey_erosion, binary_dilation, binary_closing, binary_opening, generate_binary_structure
+
     Examples:
         >>> cp.scipy.ndimage.binary_erosion(cp.asarray([0, 1, 1, 1, 0]))
         array([False, False,  True, False, False])
@@ -162,6 +165,9 @@ def binary_dilation(
 
     Raises:
         RuntimeError: for a structure or mask of the wrong shape.
+
+    See Also:
+        grey_dilation, binary_erosion, binary_closing, binary_opening, generate_binary_structure
 
     Examples:
         >>> cp.scipy.ndimage.binary_dilation(cp.asarray([0, 0, 1, 0, 0]))
@@ -189,6 +195,9 @@ def binary_opening(
     Raises:
         RuntimeError: for a structure or mask of the wrong shape.
 
+    See Also:
+        grey_opening, binary_closing, binary_erosion, binary_dilation, generate_binary_structure
+
     Examples:
         >>> cp.scipy.ndimage.binary_opening(cp.asarray([1, 0, 1, 1, 1]))
         array([False, False,  True,  True,  True])
@@ -214,6 +223,9 @@ def binary_closing(
 
     Raises:
         RuntimeError: for a structure or mask of the wrong shape.
+
+    See Also:
+        grey_closing, binary_opening, binary_dilation, binary_erosion, generate_binary_structure
 
     Examples:
         >>> cp.scipy.ndimage.binary_closing(cp.asarray([0, 1, 0, 1, 0]))
@@ -243,6 +255,9 @@ def binary_hit_or_miss(
 
     Raises:
         RuntimeError: for a structure of the wrong shape.
+
+    See Also:
+        binary_erosion
 
     Examples:
         >>> cp.scipy.ndimage.binary_hit_or_miss(cp.asarray([0, 1, 0, 1, 1]), [0, 1, 0])
@@ -304,6 +319,9 @@ def binary_fill_holes(
     Raises:
         RuntimeError: for a structure of the wrong shape.
 
+    See Also:
+        binary_dilation, binary_propagation, label
+
     Examples:
         >>> cp.scipy.ndimage.binary_fill_holes(cp.asarray([1, 0, 1, 0]))
         array([ True,  True,  True, False])
@@ -326,6 +344,9 @@ def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None)
     Returns:
         The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
         and the list of its origins.
+
+    See Also:
+        generate_binary_structure
 
     Examples:
         >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)

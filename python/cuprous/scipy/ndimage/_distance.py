@@ -212,6 +212,9 @@ def distance_transform_cdt(
         RuntimeError: if nothing is requested.
         NotImplementedError: for other structures.
 
+    See Also:
+        distance_transform_edt, distance_transform_bf
+
     Examples:
         >>> cp.scipy.ndimage.distance_transform_cdt(cp.asarray([0, 1, 1, 1]))
         array([0, 1, 2, 3], dtype=int32)
@@ -261,6 +264,9 @@ def distance_transform_bf(
         RuntimeError: for an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is
             requested.
         NotImplementedError: for `sampling` with metrics that count steps.
+
+    See Also:
+        distance_transform_cdt, distance_transform_edt
 
     Examples:
         >>> cp.scipy.ndimage.distance_transform_bf(cp.asarray([0, 1, 1, 1]), metric="taxicab")

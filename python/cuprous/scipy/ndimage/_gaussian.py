@@ -178,6 +178,9 @@ def prewitt(
     Returns:
         An array of the shape of `input`.
 
+    See Also:
+        sobel
+
     Examples:
         >>> cp.scipy.ndimage.prewitt(cp.asarray([0.0, 1.0, 4.0, 9.0]))
         array([1., 4., 8., 5.])

@@ -111,6 +111,9 @@ def generic_filter(
         ValueError: for an origin outside the window, and for a function that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
+    See Also:
+        vectorized_filter
+
     Examples:
         >>> cp.scipy.ndimage.generic_filter(cp.asarray([1.0, 5.0, 2.0]), max, size=3)
         array([5., 5., 5.])
@@ -256,6 +259,9 @@ def geometric_transform(
         ValueError: for a mapping that is not callable.
         NotImplementedError: for a `scipy.LowLevelCallable`.
 
+    See Also:
+        map_coordinates, affine_transform, spline_filter1d
+
     Examples:
         >>> a = cp.asarray([1.0, 2.0, 3.0])
         >>> cp.scipy.ndimage.geometric_transform(a, lambda at: (2.0 - at[0],), order=1)
@@ -317,6 +323,9 @@ def vectorized_filter(
         ValueError: unless exactly one of `size` and `footprint` is given, and for arguments of the wrong kind or
             length.
         AxisError: if an axis does not exist.
+
+    See Also:
+        cuprous.scipy.ndimage.generic_filter
 
     Examples:
         >>> cp.scipy.ndimage.vectorized_filter(cp.asarray([1.0, 5.0, 2.0]), cp.max, size=3)

@@ -78,6 +78,9 @@ def grey_erosion(
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
         RuntimeError: for arguments of the wrong length or shape.
 
+    See Also:
+        binary_erosion, grey_dilation, grey_opening, grey_closing, generate_binary_structure, minimum_filter
+
     Examples:
         >>> cp.scipy.ndimage.grey_erosion(cp.asarray([1, 5, 2, 4, 4]), size=3)
         array([1, 1, 2, 2, 4])
@@ -100,6 +103,9 @@ def grey_dilation(
 
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    See Also:
+        binary_dilation, grey_erosion, grey_closing, grey_opening, generate_binary_structure, maximum_filter
 
     Examples:
         >>> cp.scipy.ndimage.grey_dilation(cp.asarray([1, 5, 2, 0, 0]), size=3)
@@ -134,6 +140,9 @@ def grey_opening(
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
 
+    See Also:
+        binary_opening, grey_dilation, grey_erosion, grey_closing, generate_binary_structure
+
     Examples:
         >>> cp.scipy.ndimage.grey_opening(cp.asarray([1, 1, 5, 1, 1]), size=3)
         array([1, 1, 1, 1, 1])
@@ -154,6 +163,9 @@ def grey_closing(
 
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    See Also:
+        binary_closing, grey_dilation, grey_erosion, grey_opening, generate_binary_structure
 
     Examples:
         >>> cp.scipy.ndimage.grey_closing(cp.asarray([5, 5, 1, 5, 5]), size=3)
@@ -189,6 +201,9 @@ def morphological_gradient(
 
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    See Also:
+        grey_dilation, grey_erosion, gaussian_gradient_magnitude
 
     Examples:
         >>> cp.scipy.ndimage.morphological_gradient(cp.asarray([1, 1, 5, 5]), size=3)
@@ -241,6 +256,9 @@ def white_tophat(
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
 
+    See Also:
+        black_tophat
+
     Examples:
         >>> cp.scipy.ndimage.white_tophat(cp.asarray([1, 1, 5, 1, 1]), size=3)
         array([0, 0, 4, 0, 0])
@@ -263,6 +281,9 @@ def black_tophat(
 
     Raises:
         ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+
+    See Also:
+        white_tophat, grey_opening, grey_closing
 
     Examples:
         >>> cp.scipy.ndimage.black_tophat(cp.asarray([5, 5, 1, 5, 5]), size=3)

@@ -259,6 +259,9 @@ def map_coordinates(
         RuntimeError: for an unsupported order or mode, and coordinates or an output of the wrong shape.
         TypeError: for complex coordinates.
 
+    See Also:
+        spline_filter, geometric_transform
+
     Examples:
         >>> cp.scipy.ndimage.map_coordinates(cp.asarray([1.0, 2.0, 4.0]), [[0.5, 1.5]], order=1)
         array([1.5, 3. ])
@@ -385,6 +388,9 @@ def shift(
 
     Raises:
         RuntimeError: for an unsupported order or mode, and an output of the wrong shape.
+
+    See Also:
+        affine_transform
 
     Examples:
         >>> cp.scipy.ndimage.shift(cp.asarray([1.0, 2.0, 3.0]), 1, order=1)

@@ -60,6 +60,9 @@ def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> 
         ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
         RuntimeError: for a structure of another rank, and for a dtype that cannot hold the labels.
 
+    See Also:
+        find_objects
+
     Examples:
         >>> labels, count = cp.scipy.ndimage.label(cp.asarray([1, 1, 0, 1]))
         >>> labels, count
@@ -112,6 +115,9 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     Raises:
         RuntimeError: for floating-point input, with a `max_label`.
         TypeError: for complex input, and for floating-point input without a `max_label`.
+
+    See Also:
+        label, center_of_mass
 
     Examples:
         >>> cp.scipy.ndimage.find_objects(cp.asarray([0, 1, 1, 2]))

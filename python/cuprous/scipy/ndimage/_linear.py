@@ -219,6 +219,9 @@ def correlate(
         RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
         ValueError: for an origin outside the window, or invalid axes.
 
+    See Also:
+        convolve
+
     Examples:
         >>> cp.scipy.ndimage.correlate(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
         array([3., 2., 1.])
@@ -244,6 +247,9 @@ def convolve(
     Raises:
         RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
         ValueError: for an origin outside the window, or invalid axes.
+
+    See Also:
+        correlate
 
     Examples:
         >>> cp.scipy.ndimage.convolve(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])

@@ -128,6 +128,9 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
     Returns:
         A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
 
+    See Also:
+        mean, median
+
     Examples:
         >>> cp.scipy.ndimage.sum_labels(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
         array([6., 3.])
@@ -166,6 +169,9 @@ def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarr
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; NaN for labels that do not occur.
 
+    See Also:
+        variance, standard_deviation, minimum, maximum, sum, label
+
     Examples:
         >>> cp.scipy.ndimage.mean(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
         array([3., 3.])
@@ -184,6 +190,9 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
+
+    See Also:
+        label, standard_deviation, maximum, minimum, extrema
 
     Examples:
         >>> cp.scipy.ndimage.variance(cp.asarray([1.0, 3.0]))
@@ -211,6 +220,9 @@ def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = 
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label.
+
+    See Also:
+        label, variance, maximum, minimum, extrema
 
     Examples:
         >>> cp.scipy.ndimage.standard_deviation(cp.asarray([1.0, 3.0]))
@@ -247,6 +259,9 @@ def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur,
         and for a single such label the greatest value of the dtype.
 
+    See Also:
+        label, maximum, median, minimum_position, extrema, sum
+
     Examples:
         >>> cp.scipy.ndimage.minimum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
         array([1, 3])
@@ -265,6 +280,9 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
 
+    See Also:
+        label, minimum, median, maximum_position, extrema, sum
+
     Examples:
         >>> cp.scipy.ndimage.maximum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
         array([5, 3])
@@ -282,6 +300,9 @@ def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nda
 
     Returns:
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
+
+    See Also:
+        label, minimum, maximum, extrema, sum, mean
 
     Examples:
         >>> cp.scipy.ndimage.median(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
@@ -337,6 +358,9 @@ def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     Returns:
         A tuple of integers, or a list of tuples for several labels.
 
+    See Also:
+        label, minimum, median, maximum_position, extrema, sum
+
     Examples:
         >>> cp.scipy.ndimage.minimum_position(cp.asarray([4, 1, 3]))
         (1,)
@@ -356,6 +380,9 @@ def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
     Returns:
         A tuple of integers, or a list of tuples for several labels.
 
+    See Also:
+        label, minimum, median, extrema, sum, mean
+
     Examples:
         >>> cp.scipy.ndimage.maximum_position(cp.asarray([1, 5, 3]))
         (1,)
@@ -374,6 +401,9 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
 
     Returns:
         A tuple of four, as `minimum`, `maximum`, `minimum_position` and `maximum_position` return them.
+
+    See Also:
+        maximum, minimum, maximum_position, minimum_position, center_of_mass
 
     Examples:
         >>> cp.scipy.ndimage.extrema(cp.asarray([4, 1, 7]))
@@ -523,6 +553,9 @@ def value_indices(
 
     Raises:
         ValueError: for arrays that do not hold integers.
+
+    See Also:
+        label, maximum, median, minimum_position, extrema, sum
 
     Examples:
         >>> cp.scipy.ndimage.value_indices(cp.asarray([7, 9, 7]))[7]

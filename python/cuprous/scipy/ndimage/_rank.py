@@ -428,6 +428,9 @@ def median_filter(
     Raises:
         RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
 
+    See Also:
+        cuprous.scipy.signal.medfilt2d
+
     Examples:
         >>> cp.scipy.ndimage.median_filter(cp.asarray([1, 5, 2, 0]), size=3)
         array([1, 2, 2, 0])

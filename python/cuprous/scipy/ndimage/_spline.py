@@ -115,6 +115,9 @@ def spline_filter1d(
         RuntimeError: for an unsupported order, and an unknown mode.
         AxisError: if the axis does not exist.
 
+    See Also:
+        spline_filter
+
     Examples:
         >>> cp.scipy.ndimage.spline_filter1d(cp.asarray([0.0, 1.0, 0.0])).round(6)
         array([-1.,  2., -1.])
@@ -144,6 +147,9 @@ def spline_filter(input: ArrayLike, order: int = 3, output: Output = float, mode
 
     Raises:
         RuntimeError: for an unsupported order, and an unknown mode.
+
+    See Also:
+        spline_filter1d
 
     Examples:
         >>> cp.scipy.ndimage.spline_filter(cp.asarray([0.0, 1.0, 0.0])).round(6)

@@ -46,6 +46,9 @@ def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
     Returns:
         A bool array.
 
+    See Also:
+        iterate_structure, binary_dilation, binary_erosion
+
     Examples:
         >>> cp.scipy.ndimage.generate_binary_structure(2, 1).astype(int)
         array([[0, 1, 0],

@@ -38,6 +38,9 @@ class CZT:
     Raises:
         ValueError: for lengths that are not positive integers.
 
+    See Also:
+        czt, ZoomFFT
+
     Examples:
         >>> x = cp.arange(4.0)
         >>> transform = cp.scipy.signal.CZT(4)
@@ -110,6 +113,9 @@ class ZoomFFT(CZT):
     Raises:
         ValueError: for lengths that are not positive integers, and ranges of other than one or two numbers.
 
+    See Also:
+        zoom_fft
+
     Examples:
         >>> x = cp.arange(4.0)
         >>> transform = cp.scipy.signal.ZoomFFT(4, [0, 2])
@@ -150,6 +156,9 @@ def czt_points(m: int, w: complex | None = None, a: complex = 1 + 0j) -> ndarray
     Raises:
         ValueError: for numbers of points that are not positive integers.
 
+    See Also:
+        CZT, czt
+
     Examples:
         >>> cp.scipy.signal.czt_points(4).round(6) + 0
         array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
@@ -178,6 +187,9 @@ def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 +
     Raises:
         ValueError: for numbers of points that are not positive integers, and empty signals.
 
+    See Also:
+        CZT, zoom_fft
+
     Examples:
         >>> cp.scipy.signal.czt(cp.asarray([1.0, 0.0, 0.0]), 2).round(6)
         array([1.+0.j, 1.+0.j])
@@ -204,6 +216,9 @@ def zoom_fft(
 
     Raises:
         ValueError: for numbers of points that are not positive integers, and ranges of other than one or two numbers.
+
+    See Also:
+        ZoomFFT
 
     Examples:
         >>> cp.scipy.signal.zoom_fft(cp.asarray([1.0, 0.0, 0.0]), [0.5, 1.0], 2).round(6)

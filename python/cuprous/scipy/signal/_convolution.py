@@ -103,6 +103,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> nd
     Raises:
         ValueError: for arrays of different rank, an unknown mode or method, and "valid" where neither fits.
 
+    See Also:
+        cuprous.polymul, choose_conv_method, fftconvolve, oaconvolve
+
     Examples:
         >>> cp.scipy.signal.convolve([1, 2, 3], [0, 1, 2])
         array([0, 1, 4, 7, 6])
@@ -141,6 +144,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> n
 
     Raises:
         ValueError: for arrays of different rank, and unknown modes and methods.
+
+    See Also:
+        choose_conv_method, correlation_lags
 
     Examples:
         >>> cp.scipy.signal.correlate([1, 2, 3], [0, 1, 2])
@@ -265,6 +271,9 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = F
         ValueError: for an unknown mode.
         NotImplementedError: for `measure`.
 
+    See Also:
+        convolve, correlate
+
     Examples:
         >>> cp.scipy.signal.choose_conv_method([1, 2, 3], [1, 2])
         'direct'
@@ -290,6 +299,9 @@ def correlation_lags(in1_len: int, in2_len: int, mode: str = "full") -> ndarray:
 
     Raises:
         ValueError: for another mode.
+
+    See Also:
+        correlate
 
     Examples:
         >>> cp.scipy.signal.correlation_lags(3, 2)

@@ -180,6 +180,9 @@ def butter(
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
         ImportError: for analog filters if SciPy is not installed.
 
+    See Also:
+        buttord, buttap
+
     Examples:
         >>> b, a = cp.scipy.signal.butter(2, 0.25)
         >>> b.round(6)
@@ -210,6 +213,9 @@ def cheby1(
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
         ImportError: for analog filters if SciPy is not installed.
 
+    See Also:
+        cheb1ord, cheb1ap
+
     Examples:
         >>> b, a = cp.scipy.signal.cheby1(2, 1.0, 0.25)
         >>> b.round(6)
@@ -239,6 +245,9 @@ def cheby2(
     Raises:
         ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
         ImportError: for analog filters if SciPy is not installed.
+
+    See Also:
+        cheb2ord, cheb2ap
 
     Examples:
         >>> b, a = cp.scipy.signal.cheby2(2, 40.0, 0.25)

@@ -41,6 +41,9 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
     Raises:
         ValueError: for even extents, and for bool, float16 and complex arrays.
 
+    See Also:
+        cuprous.scipy.ndimage.median_filter, cuprous.scipy.signal.medfilt2d
+
     Examples:
         >>> cp.scipy.signal.medfilt(cp.asarray([1.0, 9.0, 2.0, 3.0]))
         array([1., 2., 3., 2.])
@@ -67,6 +70,9 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
 
     Raises:
         ValueError: for input that is not 2-d, and windows of even extents.
+
+    See Also:
+        cuprous.scipy.ndimage.median_filter
 
     Examples:
         >>> cp.scipy.signal.medfilt2d(cp.asarray([[1.0, 2.0, 3.0], [4.0, 9.0, 6.0], [7.0, 8.0, 9.0]]))
@@ -187,6 +193,9 @@ def savgol_coeffs(
         ValueError: for an order that is not less than the length, a position outside of the window, and `use` other
             than "conv" and "dot".
 
+    See Also:
+        savgol_filter
+
     Examples:
         >>> cp.scipy.signal.savgol_coeffs(5, 2).round(6)
         array([-0.085714,  0.342857,  0.485714,  0.342857, -0.085714])
@@ -226,6 +235,9 @@ def savgol_filter(
     Raises:
         ValueError: for another mode, an order that is not less than the length, and windows longer than the axis for
             "interp".
+
+    See Also:
+        savgol_coeffs
 
     Examples:
         >>> cp.scipy.signal.savgol_filter(cp.asarray([0.0, 1.0, 4.0, 9.0, 16.0]), 5, 2).round(6)

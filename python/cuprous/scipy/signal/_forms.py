@@ -60,6 +60,9 @@ def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        zpk2sos, sosfilt
+
     Examples:
         >>> cp.scipy.signal.tf2sos([1.0, 0.0], [1.0, -0.5]).shape
         (1, 6)
@@ -101,6 +104,9 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        sosfilt
 
     Examples:
         >>> cp.scipy.signal.zpk2sos([0.0], [0.5], 2.0).shape
@@ -237,6 +243,9 @@ def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        StateSpace, dlti, tf2ss, ss2tf, ss2zpk, cont2discrete
+
     Examples:
         >>> A, B, C, D = cp.scipy.signal.abcd_normalize([[1.0]], [[1.0]], [[1.0]])
         >>> D
@@ -256,6 +265,9 @@ def bilinear(b: Any, a: Any, fs: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2lp, lp2hp, lp2bp, lp2bs, bilinear_zpk
+
     Examples:
         >>> b, a = cp.scipy.signal.bilinear([1.0], [1.0, 1.0])
         >>> a.round(6)
@@ -274,6 +286,9 @@ def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear
 
     Examples:
         >>> z, p, k = cp.scipy.signal.bilinear_zpk([], [-1.0], 1.0, 1.0)

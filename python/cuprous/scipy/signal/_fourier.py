@@ -98,6 +98,9 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> nda
     Raises:
         ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
 
+    See Also:
+        convolve, oaconvolve
+
     Examples:
         >>> cp.scipy.signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
         array([1., 3., 5., 3.])
@@ -133,6 +136,9 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndar
 
     Raises:
         ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
+
+    See Also:
+        convolve, fftconvolve
 
     Examples:
         >>> cp.scipy.signal.oaconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)

@@ -19,6 +19,9 @@ def residue(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        invres, residuez, cuprous.poly, unique_roots
+
     Examples:
         >>> r, p, k = cp.scipy.signal.residue([1.0], [1.0, 3.0, 2.0])
         >>> r.round(6)
@@ -37,6 +40,9 @@ def residuez(b: Any, a: Any, tol: float = 0.001, rtype: str = "avg") -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        invresz, residue, unique_roots
 
     Examples:
         >>> r, p, k = cp.scipy.signal.residuez([1.0], [1.0, -0.75, 0.125])
@@ -61,6 +67,9 @@ def invres(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> An
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        residue, invresz, unique_roots
+
     Examples:
         >>> b, a = cp.scipy.signal.invres([-1.0, 1.0], [-2.0, -1.0], [])
         >>> a
@@ -83,6 +92,9 @@ def invresz(r: Any, p: Any, k: Any, tol: float = 0.001, rtype: str = "avg") -> A
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        residuez, unique_roots, invres
 
     Examples:
         >>> b, a = cp.scipy.signal.invresz([-1.0, 2.0], [0.25, 0.5], [])

@@ -36,6 +36,9 @@ def iirfilter(
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        butter, cheby1, cheby2, ellip, bessel, buttord
+
     Examples:
         >>> b, a = cp.scipy.signal.iirfilter(1, 0.5, btype="low")
         >>> b.round(6)
@@ -62,6 +65,9 @@ def ellip(
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        ellipord, ellipap
 
     Examples:
         >>> b, a = cp.scipy.signal.ellip(2, 1.0, 40.0, 0.25)
@@ -123,6 +129,9 @@ def iirdesign(
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        butter, cheby1, cheby2, ellip, bessel, buttord
+
     Examples:
         >>> b, a = cp.scipy.signal.iirdesign(0.2, 0.5, 1, 30, ftype="butter")
         >>> len(b)
@@ -142,6 +151,9 @@ def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: 
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        butter, cheb1ord, cheb2ord, ellipord, iirfilter, iirdesign
+
     Examples:
         >>> cp.scipy.signal.buttord(0.2, 0.5, 1, 30)[0]
         4
@@ -159,6 +171,9 @@ def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        cheby1, buttord, cheb2ord, ellipord, iirfilter, iirdesign
 
     Examples:
         >>> cp.scipy.signal.cheb1ord(0.2, 0.5, 1, 30)[0]
@@ -178,6 +193,9 @@ def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        cheby2, buttord, cheb1ord, ellipord, iirfilter, iirdesign
+
     Examples:
         >>> cp.scipy.signal.cheb2ord(0.2, 0.5, 1, 30)[0]
         3
@@ -195,6 +213,9 @@ def ellipord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        ellip, buttord, cheb1ord, cheb2ord, iirfilter, iirdesign
 
     Examples:
         >>> cp.scipy.signal.ellipord(0.2, 0.5, 1, 30)[0]
@@ -218,6 +239,9 @@ def iirnotch(w0: Any, Q: Any, fs: float = 2.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        iirpeak
+
     Examples:
         >>> b, a = cp.scipy.signal.iirnotch(0.5, 10.0)
         >>> b.round(6)
@@ -240,6 +264,9 @@ def iirpeak(w0: Any, Q: Any, fs: float = 2.0) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        iirnotch
 
     Examples:
         >>> b, a = cp.scipy.signal.iirpeak(0.5, 10.0)
@@ -266,6 +293,9 @@ def iircomb(w0: Any, Q: Any, ftype: str = "notch", fs: float = 2.0, *, pass_zero
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        iirnotch, iirpeak
+
     Examples:
         >>> b, a = cp.scipy.signal.iircomb(0.5, 10.0)
         >>> b.round(6)
@@ -290,6 +320,9 @@ def gammatone(freq: Any, ftype: Any, order: Any = None, numtaps: Any = None, fs:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        firwin, iirfilter
 
     Examples:
         >>> b, a = cp.scipy.signal.gammatone(440, "iir", fs=16000)

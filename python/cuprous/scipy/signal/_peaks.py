@@ -149,6 +149,9 @@ def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, nda
         ValueError: for arrays that are not vectors, indices outside `x` (whose check waits for the device), and wlen <=
             1.
 
+    See Also:
+        find_peaks, peak_widths
+
     Examples:
         >>> cp.scipy.signal.peak_prominences(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
         array([2., 5.])
@@ -201,6 +204,9 @@ def peak_widths(
     Raises:
         ValueError: as for `peak_prominences`, for a negative `rel_height`, and data of another length.
 
+    See Also:
+        find_peaks, peak_prominences
+
     Examples:
         >>> cp.scipy.signal.peak_widths(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
         array([0.83333333, 1.125     ])
@@ -241,6 +247,9 @@ def find_peaks(
 
     Raises:
         ValueError: for an `x` that is not a vector, a distance below 1, and bounds of another length than `x`.
+
+    See Also:
+        peak_prominences, peak_widths
 
     Examples:
         >>> peaks, properties = cp.scipy.signal.find_peaks(cp.asarray([0, 3, 1, 5, 0]), height=4)
@@ -305,6 +314,9 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
         ValueError: for an order below 1.
         NotImplementedError: for the mode "raise".
 
+    See Also:
+        argrelmin, argrelmax
+
     Examples:
         >>> cp.scipy.signal.argrelextrema(cp.asarray([1, 3, 2, 5, 4]), cp.greater)
         (array([1, 3]),)
@@ -341,6 +353,9 @@ def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> t
     Raises:
         ValueError: for an order below 1.
 
+    See Also:
+        argrelextrema, argrelmin, find_peaks
+
     Examples:
         >>> cp.scipy.signal.argrelmax(cp.asarray([1, 3, 2, 5, 4]))
         (array([1, 3]),)
@@ -363,6 +378,9 @@ def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> t
 
     Raises:
         ValueError: for an order below 1.
+
+    See Also:
+        argrelextrema, argrelmax, find_peaks
 
     Examples:
         >>> cp.scipy.signal.argrelmin(cp.asarray([3, 1, 2, 0, 4]))

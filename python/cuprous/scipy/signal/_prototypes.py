@@ -21,6 +21,9 @@ def buttap(N: Any) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        butter
+
     Examples:
         >>> z, p, k = cp.scipy.signal.buttap(1)
         >>> p.round(6)
@@ -39,6 +42,9 @@ def cheb1ap(N: Any, rp: Any) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        cheby1
 
     Examples:
         >>> z, p, k = cp.scipy.signal.cheb1ap(2, 1.0)
@@ -59,6 +65,9 @@ def cheb2ap(N: Any, rs: Any) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        cheby2
+
     Examples:
         >>> z, p, k = cp.scipy.signal.cheb2ap(2, 40.0)
         >>> p.round(6)
@@ -77,6 +86,9 @@ def ellipap(N: Any, rp: Any, rs: Any) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        ellip
 
     Examples:
         >>> z, p, k = cp.scipy.signal.ellipap(2, 1.0, 40.0)
@@ -100,6 +112,9 @@ def besselap(N: Any, norm: str = "phase") -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        bessel
+
     Examples:
         >>> z, p, k = cp.scipy.signal.besselap(2)
         >>> p.round(6)
@@ -119,6 +134,9 @@ def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2hp, lp2bp, lp2bs, bilinear, lp2lp_zpk
+
     Examples:
         >>> b, a = cp.scipy.signal.lp2lp([1.0], [1.0, 1.0], 2.0)
         >>> a
@@ -137,6 +155,9 @@ def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        lp2lp, lp2bp, lp2bs, bilinear, lp2hp_zpk
 
     Examples:
         >>> b, a = cp.scipy.signal.lp2hp([1.0], [1.0, 1.0], 2.0)
@@ -160,6 +181,9 @@ def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2lp, lp2hp, lp2bs, bilinear, lp2bp_zpk
+
     Examples:
         >>> b, a = cp.scipy.signal.lp2bp([1.0], [1.0, 1.0], 2.0, 0.5)
         >>> a
@@ -182,6 +206,9 @@ def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2lp, lp2hp, lp2bp, bilinear, lp2bs_zpk
+
     Examples:
         >>> b, a = cp.scipy.signal.lp2bs([1.0], [1.0, 1.0], 2.0, 0.5)
         >>> a
@@ -201,6 +228,9 @@ def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2lp
+
     Examples:
         >>> z, p, k = cp.scipy.signal.lp2lp_zpk([], [-1.0], 1.0, 2.0)
         >>> p
@@ -219,6 +249,9 @@ def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        lp2lp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2hp
 
     Examples:
         >>> z, p, k = cp.scipy.signal.lp2hp_zpk([], [-1.0], 1.0, 2.0)
@@ -242,6 +275,9 @@ def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        lp2lp_zpk, lp2hp_zpk, lp2bs_zpk, bilinear, lp2bp
+
     Examples:
         >>> z, p, k = cp.scipy.signal.lp2bp_zpk([], [-1.0], 1.0, 2.0)
         >>> len(p)
@@ -263,6 +299,9 @@ def lp2bs_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, bilinear, lp2bs
 
     Examples:
         >>> z, p, k = cp.scipy.signal.lp2bs_zpk([], [-1.0], 1.0, 2.0)

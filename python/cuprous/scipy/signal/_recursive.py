@@ -178,6 +178,9 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
             shape.
         AxisError: if there is no such axis.
 
+    See Also:
+        lfiltic, lfilter_zi, filtfilt, savgol_filter, sosfilt, sosfiltfilt
+
     Examples:
         >>> cp.scipy.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
         array([1.  , 0.5 , 0.25])
@@ -235,6 +238,9 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
     Raises:
         ValueError: for coefficients that are not vectors, one coefficient each, and a denominator of zeros.
 
+    See Also:
+        lfilter, lfiltic, filtfilt
+
     Examples:
         >>> cp.scipy.signal.lfilter_zi([1.0], [1.0, -0.5])
         array([1.])
@@ -278,6 +284,9 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
 
     Raises:
         ValueError: if all of `a` is zero, and for inputs or outputs with several axes.
+
+    See Also:
+        lfilter, lfilter_zi
 
     Examples:
         >>> cp.scipy.signal.lfiltic([1.0], [1.0, -0.5], [2.0])
@@ -335,6 +344,9 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     Raises:
         ValueError: for sections or states of another shape.
 
+    See Also:
+        zpk2sos, sos2zpk, sosfilt_zi, sosfiltfilt, freqz_sos
+
     Examples:
         >>> sos = [[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]]
         >>> cp.scipy.signal.sosfilt(sos, [1.0, 0.0, 0.0])
@@ -374,6 +386,9 @@ def sosfilt_zi(sos: Any) -> ndarray:
 
     Raises:
         ValueError: for sections that are not rows of six coefficients, the fourth of which is 1.
+
+    See Also:
+        sosfilt, zpk2sos
 
     Examples:
         >>> cp.scipy.signal.sosfilt_zi([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
@@ -447,6 +462,9 @@ def filtfilt(
     Raises:
         ValueError: for an unknown method or padtype, and a signal that is not longer than `padlen`.
 
+    See Also:
+        sosfiltfilt, lfilter_zi, lfilter, lfiltic, savgol_filter, sosfilt
+
     Examples:
         >>> cp.scipy.signal.filtfilt([0.5, 0.5], [1.0], cp.arange(20.0)).shape
         (20,)
@@ -478,6 +496,9 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", p
 
     Raises:
         ValueError: for an unknown padtype, and a signal that is not longer than `padlen`.
+
+    See Also:
+        filtfilt, sosfilt, sosfilt_zi, freqz_sos
 
     Examples:
         >>> cp.scipy.signal.sosfiltfilt([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]], cp.arange(20.0)).shape

@@ -79,6 +79,9 @@ def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None,
     Raises:
         ValueError: for an unknown domain, and a window of another length.
 
+    See Also:
+        decimate, resample_poly
+
     Examples:
         >>> cp.scipy.signal.resample(cp.asarray([1.0, 0.0, -1.0, 0.0]), 8).round(6)
         array([ 1.      ,  0.707107,  0.      , -0.707107, -1.      , -0.707107,
@@ -192,6 +195,9 @@ def firwin(
         ValueError: for edges that are out of range or unordered, an even number of coefficients for filters that pass
             the Nyquist frequency, and unknown kinds.
 
+    See Also:
+        firwin2, firls, minimum_phase
+
     Examples:
         >>> cp.scipy.signal.firwin(3, 0.5).round(6)
         array([0.046221, 0.907557, 0.046221])
@@ -263,6 +269,9 @@ def kaiser_atten(numtaps: int, width: float) -> float:
     Returns:
         A float.
 
+    See Also:
+        kaiserord, kaiser_beta
+
     Examples:
         >>> round(cp.scipy.signal.kaiser_atten(101, 0.1), 3)
         79.735
@@ -291,6 +300,9 @@ def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kai
         ValueError: for factors that are below 1 or not whole, coefficients that are not a vector, and `cval` without
             "constant".
         NotImplementedError: for other paddings.
+
+    See Also:
+        decimate, resample
 
     Examples:
         >>> cp.scipy.signal.resample_poly(cp.ones(6), 1, 2).shape
@@ -392,6 +404,9 @@ def decimate(
     Raises:
         ValueError: for an unknown `ftype`.
         TypeError: for a factor that is not an integer.
+
+    See Also:
+        resample, resample_poly
 
     Examples:
         >>> cp.scipy.signal.decimate(cp.ones(64), 4).shape

@@ -23,6 +23,9 @@ def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        freqz
+
     Examples:
         >>> w, h = cp.scipy.signal.freqs([1.0], [1.0, 1.0], worN=[0.0, 1.0])
         >>> abs(h).round(6)
@@ -41,6 +44,9 @@ def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        freqs, freqz, freqz_zpk
 
     Examples:
         >>> w, h = cp.scipy.signal.freqs_zpk([], [-1.0], 1.0, worN=[0.0, 1.0])
@@ -96,6 +102,9 @@ def freqz(
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        freqz_zpk, freqz_sos
+
     Examples:
         >>> w, h = cp.scipy.signal.freqz([0.5, 0.5], worN=[0.0, 1.0])
         >>> abs(h).round(6)
@@ -114,6 +123,9 @@ def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: 
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        freqs, freqs_zpk, freqz
 
     Examples:
         >>> w, h = cp.scipy.signal.freqz_zpk([-1.0], [], 0.5, worN=[0.0, 1.0])
@@ -136,6 +148,9 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * ma
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        freqz, sosfilt, sosfreqz
 
     Examples:
         >>> w, h = cp.scipy.signal.freqz_sos([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
@@ -182,6 +197,9 @@ def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * 
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        freqz
+
     Examples:
         >>> w, delay = cp.scipy.signal.group_delay(([0.5, 0.5], [1.0]), w=[0.5, 1.0])
         >>> delay.round(6)
@@ -206,6 +224,9 @@ def firls(numtaps: Any, bands: Any, desired: Any, *, weight: Any = None, fs: Any
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        firwin, firwin2, minimum_phase
 
     Examples:
         >>> cp.scipy.signal.firls(3, [0, 0.4, 0.6, 1], [1, 1, 0, 0]).round(6)
@@ -242,6 +263,9 @@ def firwin2(
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        firls, firwin, minimum_phase
+
     Examples:
         >>> cp.scipy.signal.firwin2(3, [0.0, 0.5, 1.0], [1.0, 1.0, 0.0]).round(6)
         array([0.017071, 0.75    , 0.017071])
@@ -262,6 +286,9 @@ def kaiserord(ripple: Any, width: Any) -> Any:
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        kaiser_beta, kaiser_atten
 
     Examples:
         >>> cp.scipy.signal.kaiserord(60.0, 0.1)[0]
@@ -285,6 +312,9 @@ def minimum_phase(h: Any, method: str = "homomorphic", n_fft: Any = None, *, hal
     Raises:
         ValueError: for arguments that SciPy refuses.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        firwin, firwin2
 
     Examples:
         >>> cp.scipy.signal.minimum_phase(cp.asarray([1.0, 2.0, 3.0, 2.0, 1.0])).shape

@@ -63,6 +63,9 @@ def stft(
     Raises:
         ValueError: as for `csd`, and for an unknown boundary.
 
+    See Also:
+        istft, welch, spectrogram, csd
+
     Examples:
         >>> f, t, z = cp.scipy.signal.stft(cp.sin(cp.arange(64.0)), nperseg=16)
         >>> z.shape
@@ -127,6 +130,9 @@ def istft(
 
     Raises:
         ValueError: for arrays with fewer than two axes, equal axes, and inconsistent arguments.
+
+    See Also:
+        stft
 
     Examples:
         >>> x = cp.sin(cp.arange(64.0))

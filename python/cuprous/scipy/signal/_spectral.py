@@ -193,6 +193,9 @@ def csd(
     Raises:
         ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
 
+    See Also:
+        periodogram, welch, coherence
+
     Examples:
         >>> x = cp.sin(cp.arange(64.0))
         >>> f, p = cp.scipy.signal.csd(x, x, nperseg=16)
@@ -227,6 +230,9 @@ def welch(
     Raises:
         ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
 
+    See Also:
+        csd, periodogram
+
     Examples:
         >>> f, p = cp.scipy.signal.welch(cp.sin(cp.arange(64.0)), nperseg=16)
         >>> f[cp.argmax(p)]
@@ -255,6 +261,9 @@ def periodogram(
 
     Raises:
         ValueError: for a window that is not as long as the axis.
+
+    See Also:
+        welch
 
     Examples:
         >>> f, p = cp.scipy.signal.periodogram([1.0, -1.0, 1.0, -1.0])
@@ -294,6 +303,9 @@ def coherence(
 
     Raises:
         ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+
+    See Also:
+        periodogram, welch, csd
 
     Examples:
         >>> x = cp.sin(cp.arange(64.0))
@@ -337,6 +349,9 @@ def spectrogram(
 
     Raises:
         ValueError: as for `csd`, and for an unknown mode.
+
+    See Also:
+        periodogram, welch, csd
 
     Examples:
         >>> f, t, s = cp.scipy.signal.spectrogram(cp.sin(cp.arange(64.0)), nperseg=16)

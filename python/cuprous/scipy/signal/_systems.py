@@ -73,6 +73,9 @@ class lti(System):
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        ZerosPolesGain, StateSpace, TransferFunction, dlti
+
     Examples:
         >>> cp.scipy.signal.lti([1.0], [1.0, 2.0]).poles
         array([-2.])
@@ -91,6 +94,9 @@ class dlti(System):
     Raises:
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        ZerosPolesGain, StateSpace, TransferFunction, lti
 
     Examples:
         >>> cp.scipy.signal.dlti([1.0], [1.0, 0.5], dt=0.1).poles
@@ -111,6 +117,9 @@ class TransferFunction(System):
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        ZerosPolesGain, StateSpace, lti, dlti, tf2ss, tf2zpk
+
     Examples:
         >>> cp.scipy.signal.TransferFunction([1.0], [1.0, 2.0]).den
         array([1., 2.])
@@ -130,6 +139,9 @@ class ZerosPolesGain(System):
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
 
+    See Also:
+        TransferFunction, StateSpace, lti, dlti, zpk2ss, zpk2tf
+
     Examples:
         >>> cp.scipy.signal.ZerosPolesGain([], [-2.0], 1.0).to_tf().den
         array([1., 2.])
@@ -148,6 +160,9 @@ class StateSpace(System):
     Raises:
         ValueError: for another number of arguments.
         ImportError: if SciPy is not installed.
+
+    See Also:
+        TransferFunction, ZerosPolesGain, lti, dlti, ss2zpk, ss2tf
 
     Examples:
         >>> (cp.scipy.signal.StateSpace(-2.0, 1.0, 1.0, 0.0) * 3.0).B
@@ -340,6 +355,9 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
     Returns:
         The times, the output and, for a `StateSpace` system, the states.
 
+    See Also:
+        lsim, dstep, dimpulse, cont2discrete
+
     Examples:
         >>> t, y = cp.scipy.signal.dlsim(([1.0], [1.0, -1.0], 1.0), cp.ones(3))
         >>> y.ravel()
@@ -357,6 +375,9 @@ def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -
 
     Returns:
         The times, and a tuple with the response to each input.
+
+    See Also:
+        impulse, dstep, dlsim, cont2discrete
 
     Examples:
         >>> t, y = cp.scipy.signal.dimpulse(([1.0], [1.0, -1.0], 1.0), n=3)
@@ -376,6 +397,9 @@ def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> A
     Returns:
         The times, and a tuple with the response to each input.
 
+    See Also:
+        step, dimpulse, dlsim, cont2discrete
+
     Examples:
         >>> t, y = cp.scipy.signal.dstep(([1.0], [1.0, -1.0], 1.0), n=3)
         >>> y[0].ravel()
@@ -390,6 +414,9 @@ def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
 
     Returns:
         The frequencies, the magnitude in decibels and the phase in degrees.
+
+    See Also:
+        dfreqresp, dlti, TransferFunction, ZerosPolesGain, StateSpace
 
     Examples:
         >>> w, magnitude, phase = cp.scipy.signal.dbode(([2.0], [1.0], 1.0), [1.0])

@@ -132,6 +132,9 @@ def chirp(
     Raises:
         ValueError: for an unknown method, and frequencies that it does not take.
 
+    See Also:
+        sweep_poly
+
     Examples:
         >>> cp.scipy.signal.chirp(cp.asarray([0.0, 0.25]), f0=1, t1=1, f1=3).round(6)
         array([ 1.      , -0.382683])
@@ -181,6 +184,9 @@ def sweep_poly(t: Any, poly: Any, phi: float = 0) -> ndarray:
 
     Returns:
         An array of the shape of `t`.
+
+    See Also:
+        chirp
 
     Examples:
         >>> cp.scipy.signal.sweep_poly(cp.asarray([0.0, 0.25]), [2.0, 1.0]).round(6)

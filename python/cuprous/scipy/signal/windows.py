@@ -60,6 +60,9 @@ def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
     Returns:
         An array of shape (M,).
 
+    See Also:
+        hamming, hann
+
     Examples:
         >>> cp.scipy.signal.windows.general_hamming(5, 0.75).round(6)
         array([0.5 , 0.75, 1.  , 0.75, 0.5 ])
@@ -178,6 +181,9 @@ def bartlett(M: int, sym: bool = True) -> ndarray:
     Returns:
         An array of shape (M,).
 
+    See Also:
+        triang
+
     Examples:
         >>> cp.scipy.signal.windows.bartlett(5)
         array([0. , 0.5, 1. , 0.5, 0. ])
@@ -192,6 +198,9 @@ def triang(M: int, sym: bool = True) -> ndarray:
 
     Returns:
         An array of shape (M,).
+
+    See Also:
+        bartlett
 
     Examples:
         >>> cp.scipy.signal.windows.triang(5).round(6)
@@ -409,6 +418,9 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
     Raises:
         ValueError: for an odd length, and if `sym` is false.
 
+    See Also:
+        kaiser
+
     Examples:
         >>> cp.scipy.signal.windows.kaiser_bessel_derived(4, 8.0).round(6)
         array([0.048249, 0.998835, 0.998835, 0.048249])
@@ -436,6 +448,9 @@ def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool 
 
     Returns:
         An array of shape (M,).
+
+    See Also:
+        chebwin, kaiser, bartlett, blackman, hamming, hann
 
     Examples:
         >>> cp.scipy.signal.windows.taylor(5).round(6)

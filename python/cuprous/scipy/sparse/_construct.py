@@ -67,6 +67,9 @@ def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: st
     Returns:
         A sparse matrix.
 
+    See Also:
+        eye_array
+
     Examples:
         >>> cp.scipy.sparse.eye(2).toarray()
         array([[1., 0.],
@@ -106,6 +109,9 @@ def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
 
     Returns:
         A sparse matrix.
+
+    See Also:
+        eye_array, eye
 
     Examples:
         >>> cp.scipy.sparse.identity(2).toarray()
@@ -178,6 +184,9 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | Non
     Raises:
         ValueError: if the diagonals do not match their offsets or the shape.
 
+    See Also:
+        spdiags, diags_array
+
     Examples:
         >>> cp.scipy.sparse.diags([[1.0, 2.0], [3.0]], [0, 1]).toarray()
         array([[1., 3.],
@@ -204,6 +213,9 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
     Raises:
         ValueError: if the diagonals do not match their offsets or the shape.
 
+    See Also:
+        dia_array
+
     Examples:
         >>> cp.scipy.sparse.diags_array([[1.0, 2.0]], offsets=[0]).toarray()
         array([[1., 0.],
@@ -228,6 +240,9 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
 
     Raises:
         ValueError: if the numbers of diagonals and offsets differ, or an offset occurs twice.
+
+    See Also:
+        diags_array, diags, dia_matrix
 
     Examples:
         >>> cp.scipy.sparse.spdiags([[1, 2], [3, 4]], [0, 1], 2, 2).toarray()
@@ -310,6 +325,9 @@ def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: An
     Returns:
         A sparse matrix.
 
+    See Also:
+        random_array
+
     Examples:
         >>> cp.scipy.sparse.random(4, 5, density=0.5, rng=1).nnz
         10
@@ -357,6 +375,9 @@ def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any 
 
     Returns:
         A sparse matrix.
+
+    See Also:
+        random, random_array
 
     Examples:
         >>> cp.scipy.sparse.rand(4, 5, density=0.5, rng=1).nnz
@@ -411,6 +432,9 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     Raises:
         ValueError: for blocks whose extents do not match.
 
+    See Also:
+        block_array
+
     Examples:
         >>> a = cp.scipy.sparse.eye(1)
         >>> cp.scipy.sparse.bmat([[a, None], [None, a]]).toarray()
@@ -434,6 +458,9 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 
     Raises:
         ValueError: for blocks whose extents do not match.
+
+    See Also:
+        block_diag, diags
 
     Examples:
         >>> a = cp.scipy.sparse.eye_array(1)
@@ -464,6 +491,9 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     Raises:
         ValueError: for blocks whose numbers of rows differ.
 
+    See Also:
+        vstack
+
     Examples:
         >>> cp.scipy.sparse.hstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.eye(2)]).toarray()
         array([[1., 0., 1., 0.],
@@ -488,6 +518,9 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     Raises:
         ValueError: for blocks whose numbers of columns differ.
 
+    See Also:
+        hstack
+
     Examples:
         >>> cp.scipy.sparse.vstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.csr_matrix([[3.0, 4.0]])]).toarray()
         array([[1., 0.],
@@ -509,6 +542,9 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Returns:
         A sparse matrix; an array if one of the blocks is a sparse array.
+
+    See Also:
+        block_array, diags_array
 
     Examples:
         >>> cp.scipy.sparse.block_diag(([[1, 2]], [[3]])).toarray()
@@ -604,6 +640,9 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     Returns:
         A sparse matrix.
 
+    See Also:
+        triu
+
     Examples:
         >>> cp.scipy.sparse.tril([[1, 2], [3, 4]]).toarray()
         array([[1, 0],
@@ -623,6 +662,9 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
 
     Returns:
         A sparse matrix.
+
+    See Also:
+        tril
 
     Examples:
         >>> cp.scipy.sparse.triu([[1, 2], [3, 4]]).toarray()

@@ -16,6 +16,9 @@ def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
         matrix: the sparse matrix.
         compressed: whether to compress the file.
 
+    See Also:
+        cuprous.scipy.sparse.load_npz, cuprous.savez, cuprous.savez_compressed
+
     Examples:
         >>> import io
         >>> file = io.BytesIO()
@@ -39,6 +42,9 @@ def load_npz(file: Any) -> Any:
 
     Raises:
         NotImplementedError: for the format bsr.
+
+    See Also:
+        cuprous.scipy.sparse.save_npz, cuprous.load
 
     Examples:
         >>> import io

@@ -186,6 +186,9 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
         ValueError: for arrays that are not 2-d or complex, and an unsuitable `out`.
         NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
 
+    See Also:
+        squareform
+
     Examples:
         >>> cp.scipy.spatial.distance.pdist([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
         array([5.        , 1.        , 4.24264069])

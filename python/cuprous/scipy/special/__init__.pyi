@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from cuprous._core import ndarray
 from cuprous.scipy.special._extra import diric as diric
-from cuprous.scipy.special._extra import fresnel as fresnel
 from cuprous.scipy.special._extra import multigammaln as multigammaln
-from cuprous.scipy.special._extra import sici as sici
 from cuprous.scipy.special._function import SpecialFunction as SpecialFunction
 from cuprous.scipy.special._function import SpecialFunction as _SpecialFunction
 from cuprous.scipy.special._lambert import lambertw as lambertw
@@ -62,6 +61,9 @@ exprel: _SpecialFunction
 fdtr: _SpecialFunction
 fdtrc: _SpecialFunction
 fdtri: _SpecialFunction
+
+def fresnel(x: Any, out: Any = ...) -> tuple[ndarray, ndarray]: ...
+
 gamma: _SpecialFunction
 gammainc: _SpecialFunction
 gammaincc: _SpecialFunction
@@ -110,6 +112,9 @@ psi: _SpecialFunction
 radian: _SpecialFunction
 rel_entr: _SpecialFunction
 rgamma: _SpecialFunction
+
+def sici(x: Any, out: Any = ...) -> tuple[ndarray, ndarray]: ...
+
 sinc: _SpecialFunction
 sindg: _SpecialFunction
 stdtr: _SpecialFunction

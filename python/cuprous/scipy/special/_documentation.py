@@ -111,6 +111,86 @@ EXAMPLES = {
     "zeta": ("x q", "[2.0, 3.0], 1.0", "array([1.64493407, 1.2020569 ])"),
 }  # fmt: skip
 
+#: Related functions, by name.
+RELATED = {
+    "bdtrc": "bdtr, betainc",
+    "bdtri": "bdtr, betaincinv",
+    "beta": "gamma, betainc, betaln",
+    "betainc": "beta, betaincinv, betaincc, cuprous.scipy.stats.beta",
+    "betaincc": "betainc, betaincinv, betainccinv, beta, cuprous.scipy.stats.beta",
+    "betainccinv": "betainc, betaincc",
+    "betaincinv": "betainc, gamma",
+    "betaln": "gamma, betainc, beta",
+    "binom": "comb",
+    "chdtr": "chdtrc, chdtri, gammainc",
+    "chdtrc": "chdtr, chdtri, gammaincc",
+    "chdtri": "chdtrc, chdtr",
+    "cosdg": "sindg, tandg, cotdg",
+    "cosm1": "expm1, log1p",
+    "cotdg": "sindg, cosdg, tandg",
+    "dawsn": "erf, erfc, erfcx, erfi",
+    "ellipe": "ellipkm1, ellipk",
+    "ellipk": "ellipkm1, ellipe",
+    "ellipkm1": "ellipk, ellipe",
+    "entr": "kl_div, rel_entr, cuprous.scipy.stats.entropy",
+    "erf": "erfc, erfinv, erfcinv, erfcx, erfi",
+    "erfc": "erf, erfi, erfcx, dawsn",
+    "erfcinv": "erf, erfc, erfinv",
+    "erfcx": "erf, erfc, erfi, dawsn",
+    "erfi": "erf, erfc, erfcx, dawsn",
+    "erfinv": "erf, erfc, erfcinv",
+    "exp1": "expi, expn",
+    "expi": "exp1, expn",
+    "expit": "logit",
+    "expn": "exp1, expi",
+    "exprel": "expm1",
+    "fdtr": "fdtrc, fdtri, cuprous.scipy.stats.f",
+    "fdtrc": "fdtr, fdtri, cuprous.scipy.stats.f",
+    "fdtri": "fdtr, fdtrc, cuprous.scipy.stats.f",
+    "gammainc": "gammaincc, gammaincinv, gammainccinv",
+    "gammaincc": "gammainc, gammaincinv, gammainccinv",
+    "gammainccinv": "gammaincc, gammainc, gammaincinv",
+    "gammaincinv": "gammainc, gammaincc, gammainccinv",
+    "gammaln": "gammasgn, loggamma",
+    "gammasgn": "gamma, gammaln, loggamma",
+    "gdtr": "gdtrc, cuprous.scipy.stats.gamma",
+    "gdtrc": "gdtr, cuprous.scipy.stats.gamma",
+    "huber": "pseudo_huber",
+    "i0": "iv, i0e",
+    "i0e": "iv, i0",
+    "i1": "iv, i1e",
+    "i1e": "iv, i1",
+    "iv": "ive, i0, i1",
+    "ive": "iv, i0e, i1e",
+    "k0": "k0e",
+    "k0e": "k0",
+    "k1": "k1e",
+    "k1e": "k1",
+    "kl_div": "entr, rel_entr, cuprous.scipy.stats.entropy",
+    "log1p": "expm1, cosm1",
+    "log_expit": "expit",
+    "log_ndtr": "erf, erfc, cuprous.scipy.stats.norm, ndtr",
+    "loggamma": "gammaln, gammasgn",
+    "logit": "expit",
+    "nbdtr": "nbdtrc",
+    "nbdtrc": "nbdtr",
+    "nbdtri": "nbdtr, nbdtrc",
+    "ndtr": "log_ndtr, ndtri, erf, erfc, cuprous.scipy.stats.norm",
+    "ndtri": "ndtr",
+    "pdtr": "pdtrc, pdtri",
+    "pdtrc": "pdtr, pdtri",
+    "pdtri": "pdtr, pdtrc",
+    "pseudo_huber": "huber",
+    "rel_entr": "entr, kl_div, cuprous.scipy.stats.entropy",
+    "rgamma": "gamma, gammaln, loggamma",
+    "sindg": "cosdg, tandg, cotdg",
+    "stdtr": "stdtrit, cuprous.scipy.stats.t",
+    "stdtrit": "stdtr, cuprous.scipy.stats.t",
+    "tandg": "sindg, cosdg, cotdg",
+    "y0": "j0",
+    "y1": "j1",
+}  # fmt: skip
+
 
 def signature(function: Any) -> Signature:
     """Returns the signature of a function's calls."""
@@ -130,5 +210,6 @@ def docstring(function: Any) -> str:
     raises = {"TypeError": "for complex numbers, and for an `out` that the result does not cast to."}
     if several:
         raises["ValueError"] = "for operands that do not broadcast."
-    example = f"cp.special.{name}({values})"
-    return compose(f"{name}{signature(function)}", function._doc, arguments, returns, raises, example, result)
+    example = (f"cp.special.{name}({values})", result)
+    call = f"{name}{signature(function)}"
+    return compose(call, function._doc, arguments, returns, raises, example, RELATED.get(name, ""))

@@ -227,6 +227,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
     Raises:
         NotImplementedError: for `exact`.
 
+    See Also:
+        binom
+
     Examples:
         >>> cp.special.comb([4, 5], 2)
         array([ 6., 10.])
@@ -277,6 +280,9 @@ def polygamma(n: Any, x: Any) -> ndarray:
 
     Returns:
         An array of the common shape.
+
+    See Also:
+        digamma
 
     Examples:
         >>> cp.special.polygamma(1, [1.0, 2.0])

@@ -173,6 +173,9 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
         NotImplementedError: for higher orders.
         TypeError: for complex numbers.
 
+    See Also:
+        j0, j1
+
     Examples:
         >>> cp.special.jn([0, 1, 2], 1.0)
         array([0.76519769, 0.44005059, 0.11490348])

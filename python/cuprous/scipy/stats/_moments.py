@@ -87,6 +87,9 @@ def moment(
         ValueError: for orders that are not whole numbers.
         NotImplementedError: for several orders.
 
+    See Also:
+        kurtosis, skew, describe
+
     Examples:
         >>> cp.scipy.stats.moment([1.0, 2.0, 3.0, 4.0], 2)
         array(1.25)
@@ -203,6 +206,9 @@ def gmean(
     Returns:
         An array without the axis.
 
+    See Also:
+        cuprous.mean, cuprous.average, hmean
+
     Examples:
         >>> cp.scipy.stats.gmean([1.0, 4.0])
         array(2.)
@@ -231,6 +237,9 @@ def hmean(
 
     Returns:
         An array without the axis.
+
+    See Also:
+        cuprous.mean, cuprous.average, gmean
 
     Examples:
         >>> cp.scipy.stats.hmean([1.0, 3.0])
@@ -261,6 +270,9 @@ def pmean(
 
     Raises:
         ValueError: for a power that is not finite.
+
+    See Also:
+        cuprous.average, gmean, hmean
 
     Examples:
         >>> cp.scipy.stats.pmean([1.0, 7.0], 2)
@@ -363,6 +375,9 @@ def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propa
 
     Returns:
         An array of the shape of `a`.
+
+    See Also:
+        cuprous.mean, cuprous.std
 
     Examples:
         >>> cp.scipy.stats.zscore([1.0, 3.0])

@@ -38,6 +38,9 @@ def iqr(
         TypeError: if `rng` is not a pair.
         ValueError: for an unknown scale.
 
+    See Also:
+        cuprous.std, cuprous.var
+
     Examples:
         >>> cp.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0])
         array(2.)
@@ -218,6 +221,9 @@ def median_abs_deviation(
     Raises:
         TypeError: for a center that is not callable.
         ValueError: for an unknown scale.
+
+    See Also:
+        cuprous.std, cuprous.var, cuprous.median, cuprous.scipy.stats.iqr
 
     Examples:
         >>> cp.scipy.stats.median_abs_deviation([1.0, 2.0, 9.0])

@@ -95,6 +95,9 @@ def mannwhitneyu(
         ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
         NotImplementedError: for policies other than "propagate".
 
+    See Also:
+        cuprous.scipy.stats.ttest_ind
+
     Examples:
         >>> cp.scipy.stats.mannwhitneyu([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
         array(1.)
@@ -179,6 +182,9 @@ def kendalltau(
         ValueError: for samples of different lengths, an unknown alternative, method, variant or policy, and ties with
             the exact method.
         NotImplementedError: for policies other than "propagate".
+
+    See Also:
+        spearmanr
 
     Examples:
         >>> cp.scipy.stats.kendalltau([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).statistic

@@ -105,6 +105,9 @@ def pearsonr(
         ValueError: for samples of different length or with fewer than two elements, and an unknown alternative.
         NotImplementedError: for a `method`.
 
+    See Also:
+        spearmanr, kendalltau
+
     Examples:
         >>> cp.scipy.stats.pearsonr([0.0, 1.0, 2.0], [1.0, 3.0, 5.5]).statistic
         array(0.99794872)

@@ -208,6 +208,9 @@ def ttest_ind_from_stats(
     Raises:
         ValueError: for an unknown alternative.
 
+    See Also:
+        cuprous.scipy.stats.ttest_ind
+
     Examples:
         >>> cp.scipy.stats.ttest_ind_from_stats(2.0, 1.0, 3, 3.0, 1.0, 3).statistic
         array(-1.22474487)
@@ -331,6 +334,9 @@ def levene(
     Raises:
         ValueError: for fewer than two samples, unknown centers, and a fraction that leaves no elements.
 
+    See Also:
+        bartlett
+
     Examples:
         >>> cp.scipy.stats.levene([1.0, 2.0, 3.0], [1.0, 5.0, 9.0]).statistic
         array(2.11764706)
@@ -367,6 +373,9 @@ def bartlett(
     Raises:
         ValueError: for fewer than two samples.
         NotImplementedError: for policies other than "propagate".
+
+    See Also:
+        levene
 
     Examples:
         >>> result = cp.scipy.stats.bartlett([1.0, 2.0, 4.0], [2.0, 3.0, 7.0])
@@ -540,6 +549,9 @@ def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan
 
     Raises:
         ValueError: for an empty sample.
+
+    See Also:
+        skew, kurtosis
 
     Examples:
         >>> cp.scipy.stats.describe([1.0, 2.0, 3.0, 4.0]).variance

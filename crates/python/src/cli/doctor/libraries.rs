@@ -56,16 +56,9 @@ fn install_together(checks: &mut [Check], cuda: u32) {
     if missing.len() < 2 {
         return;
     }
-    let packages: Vec<&str> =
-        missing.iter().filter_map(|check| check.cure.as_deref()?.strip_prefix("pip install ")).collect();
-    // The extra has the libraries of CUDA 13.
-    let cure = if cuda >= 13 {
-        "pip install \"cuprous[cuda]\"".to_owned()
-    } else {
-        format!("pip install {}", packages.join(" "))
-    };
+    let extra = if cuda >= 13 { "cuda" } else { "cuda12" };
     for check in &mut missing {
-        check.cure = Some(cure.clone());
+        check.cure = Some(format!("pip install \"cuprous[{extra}]\""));
     }
 }
 

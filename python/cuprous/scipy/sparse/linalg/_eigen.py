@@ -87,6 +87,9 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         NotImplementedError: for generalized and shift-inverted problems.
         ArpackNoConvergence: with the pairs that converged.
 
+    See Also:
+        svds
+
     Examples:
         >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
         >>> values, vectors = cp.scipy.sparse.linalg.eigsh(a, k=2, rng=1)

@@ -30,6 +30,9 @@ class LinearOperator:
     Raises:
         ValueError: for a shape that is not two extents.
 
+    See Also:
+        aslinearoperator
+
     Examples:
         >>> double = cp.scipy.sparse.linalg.LinearOperator((2, 2), matvec=lambda v: 2 * v, dtype=float)
         >>> double @ cp.asarray([1.0, 3.0])

@@ -237,6 +237,9 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
     Raises:
         ValueError: for an unknown `callback_type`.
 
+    See Also:
+        LinearOperator
+
     Examples:
         >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
         >>> x, info = cp.scipy.sparse.linalg.gmres(a, cp.asarray([2.0, 2.0]))

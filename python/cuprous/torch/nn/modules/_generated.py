@@ -62,6 +62,7 @@ class LayerDocumentation:
             *(f"{text}\n" for text in more),
             *(["Args:", *settings, ""] if settings else []),
             "Shapes:", *inputs, f"    result: {result[0].lower()}{result[1:]}", "",
+            "See Also:", f"    torch.nn.functional.{name}", "",
             "Examples:", example,
         ])  # fmt: skip
 
