@@ -24,6 +24,7 @@ from cuprous.torchvision.models import (
     vision_transformer,
 )
 from cuprous.torchvision.models import detection as detection
+from cuprous.torchvision.models import feature_extraction as feature_extraction
 from cuprous.torchvision.models import (
     segmentation as segmentation,
 )

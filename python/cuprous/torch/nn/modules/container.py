@@ -191,7 +191,7 @@ class ModuleDict(Module):
             >>> list(layers)
             ['first']
         """
-        for name, module in modules.items() if isinstance(modules, Mapping) else modules:
+        for name, module in modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules:
             self[name] = module
 
     def __getitem__(self, key: str) -> Module:
