@@ -169,7 +169,9 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
         starts = offsets.tolist()  # type: ignore[union-attr]
         counts = [end - start for start, end in itertools.pairwise(starts)]
     if not unsafe and (min(counts, default=0) < 0 or sum(counts) != data.dims[0]):
-        raise RuntimeError("segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)")
+        raise RuntimeError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1)"
+        )
     start = _IDENTITIES[reduce] if initial is None else initial
     rows, found = data.split(counts) if counts else (), []
     for part, count in zip(rows, counts, strict=True):

@@ -67,7 +67,8 @@ PARTS: dict[str, Part] = {
     "distributed.checkpoint._consolidate_hf_safetensors": Part(_CHECKPOINTS, "consolidate_safetensors_files"),
     "distributed.checkpoint.default_planner": Part(_CHECKPOINTS, "DefaultLoadPlanner DefaultSavePlanner"),
     "distributed.checkpoint.format_utils": Part(
-        _CHECKPOINTS, "_EmptyStateDictLoadPlanner _load_state_dict dcp_to_torch_save torch_save_to_dcp BroadcastingTorchSaveReader"
+        _CHECKPOINTS,
+        "_EmptyStateDictLoadPlanner _load_state_dict dcp_to_torch_save torch_save_to_dcp BroadcastingTorchSaveReader",
     ),
     "distributed.checkpoint.hf_storage": Part(_CHECKPOINTS, "HuggingFaceStorageReader HuggingFaceStorageWriter"),
     "distributed.checkpoint.optimizer": Part(_CHECKPOINTS, "load_sharded_optimizer_state_dict"),
@@ -96,12 +97,20 @@ PARTS: dict[str, Part] = {
         "use torch.func.jvp", "dual_level enter_dual_level exit_dual_level make_dual unpack_dual UnpackedDualTensor"
     ),
     "autograd.profiler_legacy": Part(_PROFILES, "profile"),
-    "autograd.profiler_util": Part(_PROFILES, "EventList FunctionEvent FormattedTimesMixin Interval Kernel MemRecordsAcc"),
+    "autograd.profiler_util": Part(
+        _PROFILES, "EventList FunctionEvent FormattedTimesMixin Interval Kernel MemRecordsAcc"
+    ),
     "cuda.comm": Part(_REPLICAS, "broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter"),
-    "cuda.graphs": Part(_GRAPHS, "CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables"),
-    "cuda.nccl": Part("use torch.distributed", "all_gather all_reduce broadcast init_rank is_available reduce unique_id"),
+    "cuda.graphs": Part(
+        _GRAPHS, "CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables"
+    ),
+    "cuda.nccl": Part(
+        "use torch.distributed", "all_gather all_reduce broadcast init_rank is_available reduce unique_id"
+    ),
     "cuda.profiler": Part(_PROFILES, "CudaError init profile start stop"),
-    "cuda.sparse": Part("there are no classes of sparse tensors; use torch.sparse_coo_tensor", "FloatTensor DoubleTensor"),
+    "cuda.sparse": Part(
+        "there are no classes of sparse tensors; use torch.sparse_coo_tensor", "FloatTensor DoubleTensor"
+    ),
     "distributed.rpc.api": Part(_REMOTE, "RRef rpc_async rpc_sync remote"),
     "distributed.run": Part("use python -m cuprous.run", "get_args_parser main parse_args run config_from_args"),
     "fx._pytree": Part(_SYMBOLIC, "register_pytree_flatten_spec tree_flatten_spec"),
@@ -328,18 +337,14 @@ NAMES: dict[str, dict[str, str]] = {
         ),
     },
     "cuda": {
-        _GRAPHS: (
-            "CUDAGraph graph graph_pool_handle make_graphed_callables"
-        ),
+        _GRAPHS: ("CUDAGraph graph graph_pool_handle make_graphed_callables"),
         "one stream orders all work; leave the stream out": "ExternalStream StreamContext set_stream",
         "there is no access to CUDA's runtime; use cuprous.cuda": "cudart CudaError check_error",
         "the memory pool is Cuprous's own": "CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
     },
     "distributed.fsdp": {_FSDP1: PARTS["distributed.fsdp.api"].names},
     "_higher_order_ops": {_TRACED: "cond map scan while_loop"},
-    "autograd.profiler": {
-        _PROFILES: "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"
-    },
+    "autograd.profiler": {_PROFILES: "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"},
     "distributed.checkpoint": {
         _CHECKPOINTS: (
             "DefaultLoadPlanner DefaultSavePlanner LoadPlanner SavePlanner StorageReader StorageWriter load_state_dict "

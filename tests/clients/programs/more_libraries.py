@@ -122,7 +122,11 @@ def torchdiffeq():
     """Differential equations by several methods, with gradients, and an event."""
     from torchdiffeq import odeint, odeint_adjoint, odeint_event
 
-    matrix, first, times = torch.tensor([[-0.1, 2.0], [-2.0, -0.1]]), torch.tensor([[2.0, 0.0]]), torch.linspace(0, 1, 6)
+    matrix, first, times = (
+        torch.tensor([[-0.1, 2.0], [-2.0, -0.1]]),
+        torch.tensor([[2.0, 0.0]]),
+        torch.linspace(0, 1, 6),
+    )
 
     class Network(torch.nn.Module):
         def __init__(self):
@@ -231,7 +235,11 @@ def botorch():
     best, _ = optimize_acqf(improvement, bounds=bounds, q=1, num_restarts=2, raw_samples=8)
     bound = UpperConfidenceBound(model, beta=0.1)(point)
     # The fit stops where its steps are small, so that a few digits agree.
-    return [round(float(model.posterior(point).mean), 2), round(float(bound), 2), bool(((best - 0.5).abs() < 0.1).all())]
+    return [
+        round(float(model.posterior(point).mean), 2),
+        round(float(bound), 2),
+        bool(((best - 0.5).abs() < 0.1).all()),
+    ]
 
 
 def pyro():
@@ -269,7 +277,13 @@ def pyro():
     slope = guide_of_line.median()["slope"]
     drawn = Predictive(line, guide=guide_of_line, num_samples=5)(x)["y"]
     near = (slope - torch.tensor([1.0, -2.0])).abs() < 0.3
-    return [round(loss, 3), round(float(guide.median()["fair"]), 2), 0.4 < mean < 0.7, bool(near.all()), list(drawn.shape)]
+    return [
+        round(loss, 3),
+        round(float(guide.median()["fair"]), 2),
+        0.4 < mean < 0.7,
+        bool(near.all()),
+        list(drawn.shape),
+    ]
 
 
 def segmentation():

@@ -82,7 +82,9 @@ def create_feature_extractor(model: nn.Module, return_nodes: Any = None, train_r
         ['0']
     """
     if return_nodes is None and (train_return_nodes is None or eval_return_nodes is None):
-        raise ValueError("Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should be specified")
+        raise ValueError(
+            "Either `return_nodes` or `train_return_nodes` and `eval_return_nodes` together, should be specified"
+        )
     if return_nodes is not None and (train_return_nodes is not None or eval_return_nodes is not None):
         raise ValueError("If `train_return_nodes` and `eval_return_nodes` are specified, `return_nodes` should not be")
     train, evaluation = (return_nodes if own is None else own for own in (train_return_nodes, eval_return_nodes))

@@ -20,7 +20,6 @@ from cuprous.torch.nn.utils.parametrizations import spectral_norm_before as spec
 from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight_norm
 
 
-
 def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     """Returns a module whose parameters and buffers are not initialized.
 
