@@ -21,9 +21,10 @@ TF_ADVICE = (
     "keras.utils, or run the program with --keep tensorflow,keras"
 )
 
-#: Answers an import for some importers: it gets the import's name, which begins with dots if it is relative, and the importer's globals, and returns a function
-#: that imports in place of Python's, or None if the import is not its own. Python's import takes another name, and the
-#: module that a statement such as `import a.b` binds if it is not the first part of that name.
+#: Answers an import for some importers: it gets the import's name, which begins with dots if it is relative, and the
+#: importer's globals, and returns a function that imports in place of Python's, or None if the import is not its own.
+#: Python's import takes another name, and the module that a statement such as `import a.b` binds if it is not the first
+#: part of that name.
 Rule = Callable[[str, Mapping[str, Any]], "Callable[[Callable[[], Any]], Any] | None"]
 
 

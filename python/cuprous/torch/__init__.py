@@ -116,9 +116,9 @@ _EXPORTS = _exports.Exports(
         ".futures": "Future",
     },
     modules=("__config__", "_C", "_VF", "_dynamo", "_tensor_str", "_utils", "compiler", "cpu", "distributed",
-             "distributions", "futures", "hub", "jit", "library", "multiprocessing", "overrides", "profiler", "quasirandom",
-             "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
-             "types"),
+             "distributions", "futures", "hub", "jit", "library", "multiprocessing", "overrides", "profiler",
+             "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing",
+             "torch_version", "types"),
 )  # fmt: skip
 
 
@@ -131,8 +131,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "autocast", "autograd", "backends", "cuda", "device",
-    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype", "iinfo", "inference_mode",
-    "is_autocast_cpu_enabled", "is_autocast_enabled", "is_tensor", "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
+    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "iinfo", "inference_mode", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_tensor",
+    "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip
 __all__ += ["distributed", "futures", "load", "profiler", "save", "serialization"]  # noqa: F405

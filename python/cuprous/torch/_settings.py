@@ -97,7 +97,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     level = names.index(debug_mode) if debug_mode in names else debug_mode
     if level not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1 or 2, but got {debug_mode}")
-    use_deterministic_algorithms(level > 0, warn_only=level == 1)  # type: ignore[operator]
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -245,6 +245,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 FUNCTIONS = by_name(
     use_deterministic_algorithms, are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
+    get_deterministic_debug_mode, set_deterministic_debug_mode,
     set_float32_matmul_precision, get_float32_matmul_precision, get_num_threads, set_num_threads,
     get_num_interop_threads, set_num_interop_threads, set_flush_denormal, compile
 )  # fmt: skip

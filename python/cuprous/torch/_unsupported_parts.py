@@ -136,8 +136,8 @@ PARTS: dict[str, Part] = {
     "fx.experimental.proxy_tensor": Part(_SYMBOLIC, "get_proxy_mode make_fx"),
     "fx.experimental.symbolic_shapes": Part(
         _SYMBOLIC,
-        "GuardOnDataDependentSymNode ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true is_concrete_int "
-        "statically_known_true",
+        "GuardOnDataDependentSymNode ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true "
+        "is_concrete_int statically_known_true",
     ),
     "fx.passes": Part(_SYMBOLIC),
     "jit.annotations": Part(_EXPORT),

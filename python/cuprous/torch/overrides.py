@@ -129,6 +129,6 @@ if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
 
 __all__ = [
-    "TorchFunctionMode", "get_default_nowrap_functions", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-    "has_torch_function_variadic", "is_tensor_like",
+    "TorchFunctionMode", "get_default_nowrap_functions", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
 ]  # fmt: skip

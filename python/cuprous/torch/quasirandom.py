@@ -59,7 +59,7 @@ class SobolEngine:
 
         Args:
             n: their number.
-            out: a tensor that gets them.
+            out: a tensor of their shape that gets them.
             dtype: their dtype, by default the default dtype.
         """
         with warnings.catch_warnings():
@@ -68,7 +68,7 @@ class SobolEngine:
         self.num_generated += n
         name = _core.t_default_dtype() if dtype is None else dtype_name(dtype)
         found = from_numpy(host).to(dtype_of(name))
-        return found if out is None else out.resize_(found.dims).copy_(found)
+        return found if out is None else out.copy_(found)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """Returns the next `2**m` points.

@@ -1,7 +1,7 @@
 """Examples of twelve libraries that are made for PyTorch: prints results as JSON.
 
-`python tests/clients/programs/more_libraries.py` where PyTorch is installed prints what more_libraries.json has. Data and
-first weights are NumPy's random numbers, so no library's generator plays a part, but where a result is a bound.
+`python tests/clients/programs/more_libraries.py` where PyTorch is installed prints what more_libraries.json has. Data
+and first weights are NumPy's random numbers, so no library's generator plays a part, but where a result is a bound.
 """
 
 import json
@@ -356,7 +356,7 @@ def vit_pytorch():
 if __name__ == "__main__":
     import sys
 
-    parts = (diffusers, peft, kornia, torchdiffeq, torchsde, gpytorch, botorch, pyro, segmentation, entmax, x_transformers,
-             vit_pytorch)  # fmt: skip
+    parts = (diffusers, peft, kornia, torchdiffeq, torchsde, gpytorch, botorch, pyro, segmentation, entmax,
+             x_transformers, vit_pytorch)  # fmt: skip
     chosen = [part for part in parts if not sys.argv[1:] or part.__name__ in sys.argv[1:]]
     print("RESULTS", json.dumps({part.__name__: part() for part in chosen}))

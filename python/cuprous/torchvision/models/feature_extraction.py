@@ -20,7 +20,7 @@ class _Extractor(nn.Module):
         super().__init__()
         self.network, self._nodes = network, {True: train, False: evaluation}
         self._found: dict[str, Any] = {}
-        self._hooked: set[str] = set()
+        self._watched: set[str] = set()
         for nodes in self._nodes.values():
             for node in nodes:
                 self._hook(node)
@@ -31,9 +31,9 @@ class _Extractor(nn.Module):
         path = node if node in modules else stem if number.isdecimal() and stem in modules else None
         if path in (None, ""):
             raise ValueError(f"node: '{node}' is not present in model. Modules can be named, functions cannot")
-        if path in self._hooked:
+        if path in self._watched:
             return
-        self._hooked.add(str(path))
+        self._watched.add(str(path))
 
         def keep(module: nn.Module, inputs: Any, result: Any) -> None:
             count = sum(name == path or name.startswith(f"{path}_") for name in self._found)

@@ -254,7 +254,8 @@ class MaxVit(nn.Module):
         for k, extents in enumerate(self._extents(size, len(block_channels))):
             if extents[0] % partition_size or extents[1] % partition_size:
                 raise ValueError(f"Input size {extents} of block {k} is not divisible by partition size "
-                                 f"{partition_size}. Consider changing the partition size or the input size.")  # fmt: skip
+                                 f"{partition_size}. Consider changing the partition size or the input size."
+                                 )  # fmt: skip
         self.partition_size = partition_size
         self.stem = nn.Sequential(
             Conv2dNormActivation(3, stem_channels, 3, stride=2, norm_layer=norm, activation_layer=activation_layer,
@@ -283,7 +284,8 @@ class MaxVit(nn.Module):
 
     @staticmethod
     def _extents(size: tuple[int, int], count: int) -> list[tuple[int, int]]:
-        return list(itertools.islice(itertools.accumulate(itertools.repeat(size), lambda a, _: _halved(a)), 1, count + 1))
+        found = itertools.accumulate(range(count), lambda extents, _: _halved(extents), initial=size)
+        return list(found)[1:]
 
     def forward(self, x: Any) -> Any:
         """Returns the scores of classes."""
@@ -298,7 +300,7 @@ def _tiny(**options: Any) -> MaxVit:
     return MaxVit(size, 64, 7, [64, 128, 256, 512], [2, 2, 5, 2], 32, 0.2, **options)
 
 
-BUILDERS = {"maxvit_t": builder("maxvit_t", _tiny, "Returns the tiny MaxViT.")}
-globals().update(BUILDERS)
+maxvit_t = builder("maxvit_t", _tiny, "Returns the tiny MaxViT.")
+BUILDERS = {"maxvit_t": maxvit_t}
 
 __all__ = ["MaxVit", "maxvit_t"]

@@ -64,6 +64,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",
-    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
+    "spectral_norm",
     "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip

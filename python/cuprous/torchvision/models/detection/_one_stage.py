@@ -121,7 +121,8 @@ class OneStage(nn.Module):
         outputs, anchors = self.head(features), self.anchor_generator(batch, features)
         areas = [found.shape[2] * found.shape[3] for found in features]
         each = self.anchor_generator.num_anchors_per_location()
-        counts = [area * n for area, n in zip(areas, each if len(each) == len(areas) else each * len(areas), strict=True)]
+        each = each if len(each) == len(areas) else each * len(areas)
+        counts = [area * n for area, n in zip(areas, each, strict=True)]
         if self.training:
             return self._losses(targets, outputs, anchors, counts)
         detections = self._detections(outputs, anchors, counts, batch.image_sizes)
@@ -134,7 +135,8 @@ def checked_parts(backbone: Any, anchor_generator: Any) -> None:
         raise ValueError("backbone should contain an attribute out_channels specifying the number of output channels "
                          "(assumed to be the same for all the levels)")  # fmt: skip
     if not isinstance(anchor_generator, (AnchorGenerator, type(None))):
-        raise TypeError(f"anchor_generator should be of type AnchorGenerator or None instead of {type(anchor_generator)}")
+        raise TypeError("anchor_generator should be of type AnchorGenerator or None instead of "
+                        f"{type(anchor_generator)}")  # fmt: skip
 
 
 def matched_boxes(anchors: list[Any], targets: Any, match: Callable[[Any, Any], Any]) -> list[Any]:

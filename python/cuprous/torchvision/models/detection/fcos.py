@@ -185,7 +185,8 @@ class FCOS(OneStage):
             best = (inside.float() * (1e8 - areas[None])).max(dim=1)
             return torch.where(best.values < 1e-5, -1, best.indices)
 
-        found: dict[str, Any] = self.head.compute_loss(targets, outputs, anchors, matched_boxes(anchors, targets, match))
+        matched = matched_boxes(anchors, targets, match)
+        found: dict[str, Any] = self.head.compute_loss(targets, outputs, anchors, matched)
         return found
 
     def _scores(self, outputs: dict[str, Any]) -> Any:

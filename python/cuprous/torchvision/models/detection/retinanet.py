@@ -27,8 +27,7 @@ from cuprous.torchvision.ops.losses import (
     distance_box_iou_loss,
     generalized_box_iou_loss,
 )
-from cuprous.torchvision.ops.misc import sigmoid_focal_loss
-from cuprous.torchvision.ops.misc import Conv2dNormActivation
+from cuprous.torchvision.ops.misc import Conv2dNormActivation, sigmoid_focal_loss
 
 _Norm = Callable[..., nn.Module] | None
 _BOX_LOSSES = {"ciou": complete_box_iou_loss, "diou": distance_box_iou_loss, "giou": generalized_box_iou_loss}

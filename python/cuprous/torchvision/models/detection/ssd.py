@@ -13,7 +13,6 @@ from cuprous.torchvision.models import _networks
 from cuprous.torchvision.models.detection._matching import BoxCoder, SSDMatcher
 from cuprous.torchvision.models.detection._one_stage import OneStage, detector_builder, matched_boxes
 from cuprous.torchvision.models.detection.anchor_utils import DefaultBoxGenerator
-from cuprous.torchvision.models.detection.faster_rcnn import trainable
 from cuprous.torchvision.models.detection.rpn import by_anchor
 from cuprous.torchvision.models.detection.transform import named_features
 from cuprous.torchvision.ops import boxes as box_ops

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -107,7 +108,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
             nn.Sequential(*blocks[:c4_pos], layers[0]), nn.Sequential(layers[1:], *blocks[c4_pos + 1 :])
         )
         channels = [blocks[-1].out_channels, *(max(min_depth, int(n * width_mult)) for n in (512, 256, 256, 128))]
-        self.extra = nn.ModuleList([_extra(n, out, norm_layer) for n, out in zip(channels, channels[1:], strict=False)])
+        self.extra = nn.ModuleList([_extra(n, out, norm_layer) for n, out in itertools.pairwise(channels)])
         initialized(self.extra, 0.03)
 
     def forward(self, x: Any) -> Any:
