@@ -1,7 +1,7 @@
 """Models and training loops of other libraries run unchanged under `cuprous run`, with PyTorch's results.
 
-They are transformers, timm, lightning, accelerate, torchmetrics and torch_geometric. The programs in `programs` import
-`torch`; PyTorch 2.11 wrote their results into JSON files beside them.
+They are transformers, timm, lightning, accelerate, torchmetrics, torch_geometric, and twelve others. The programs in
+`programs` import `torch`; PyTorch 2.11 wrote their results into JSON files beside them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from tests.runner.programs import run
 
 PROGRAMS = Path(__file__).with_name("programs")
 NEEDED = ("transformers", "timm", "lightning", "accelerate", "torchmetrics")
+MORE = ("botorch", "diffusers", "entmax", "gpytorch", "kornia", "peft", "pyro", "segmentation_models_pytorch",
+        "torchdiffeq", "torchsde", "vit_pytorch", "x_transformers")  # fmt: skip
 #: Results that are sums with cancellation, so that their rounding errors are large beside them.
 LOOSE = {"StructuralSimilarityIndexMeasure": 1e-4}
 
@@ -25,6 +27,10 @@ needs_libraries = pytest.mark.skipif(
 )
 needs_graphs = pytest.mark.skipif(
     not importlib.util.find_spec("torch_geometric"), reason="torch_geometric (requirements-programs.txt)"
+)
+
+needs_more = pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, (*NEEDED, *MORE))), reason=f"{', '.join(MORE)} (requirements-programs.txt)"
 )
 
 
@@ -73,3 +79,20 @@ def test_graphs(tmp_path: Path) -> None:
         assert ours["layers"][name] == pytest.approx(losses, 1e-5), name
     assert ours["batches"] == pytest.approx(theirs["batches"], 1e-4)
     assert ours["autoencoder"] == pytest.approx(theirs["autoencoder"], 1e-4)
+
+
+def flat(value: Any) -> list[float]:
+    """Returns the numbers of nested lists and dicts in their order."""
+    if isinstance(value, (dict, list)):
+        parts = [value[key] for key in sorted(value)] if isinstance(value, dict) else value
+        return [number for part in parts for number in flat(part)]
+    return [float(value)]
+
+
+@needs_more
+def test_more_libraries(tmp_path: Path) -> None:
+    """Twelve libraries of diffusion, adapters, images, equations, Gaussian processes and probabilistic programs."""
+    ours, theirs = results("more_libraries", tmp_path), expected("more_libraries")
+    assert ours.keys() == theirs.keys() and len(ours) == len(MORE)
+    for name, wanted in theirs.items():
+        assert flat(ours[name]) == pytest.approx(flat(wanted), 1e-4, 1e-6), name

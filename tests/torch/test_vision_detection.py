@@ -1,4 +1,4 @@
-"""Faster R-CNN and Mask R-CNN: detections, losses and gradients as torchvision's."""
+"""Detectors of one and two stages: detections, losses and gradients as torchvision's."""
 
 from __future__ import annotations
 
@@ -94,6 +94,7 @@ def test_frozen_layers_and_old_files() -> None:
 def test_bad_input() -> None:
     model, image = tiny(), torch.rand(3, 32, 32)
     good = {"boxes": torch.tensor([[1.0, 2, 9, 9]]), "labels": torch.ones(1).long()}
+    several = detection.AnchorGenerator(((8, 16),), ((1.0,),))
     with_part = {"num_classes": 2, "rpn_anchor_generator": 3}
     assert_errors(
         (lambda: model([image]), AssertionError),
@@ -106,5 +107,13 @@ def test_bad_input() -> None:
         (lambda: detection.FasterRCNN(model.backbone), ValueError),
         (lambda: detection.FasterRCNN(model.backbone, **with_part), TypeError),
         (lambda: detection.fasterrcnn_resnet50_fpn(weights="DEFAULT"), NotImplementedError),
-        (lambda: detection.retinanet_resnet50_fpn(), NotImplementedError),
+        (lambda: detection.retinanet_resnet50_fpn(weights="DEFAULT"), NotImplementedError),
+        (lambda: detection.RetinaNet(torch.nn.Linear(2, 2), 2), ValueError),
+        (lambda: detection.RetinaNet(model.backbone, 2, anchor_generator=3), TypeError),
+        (lambda: detection.FCOS(model.backbone, 2, anchor_generator=several), ValueError),
+        (lambda: detection.RetinaNet(model.backbone, 2)([image]), AssertionError),
+        (lambda: detection.KeypointRCNN(model.backbone, 2, keypoint_roi_pool=3), TypeError),
+        (lambda: detection.KeypointRCNN(model.backbone, 2, num_keypoints=3, keypoint_predictor=3), ValueError),
+        (lambda: detection.anchor_utils.DefaultBoxGenerator([[2]], steps=[1, 2]), ValueError),
+        (lambda: detection.ssd300_vgg16(weights_backbone=None, num_classes=2, nothing=3), TypeError),
     )  # fmt: skip

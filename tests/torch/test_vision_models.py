@@ -43,7 +43,7 @@ def test_networks_train(name: str) -> None:
 
 def test_names_and_weights() -> None:
     names = models.list_models()
-    assert len(names) >= 79 and set(models.list_models(include="swin*")) == {
+    assert len(names) >= 80 and set(models.list_models(include="swin*")) == {
         f"swin_{version}{size}" for version in ("", "v2_") for size in "tsb"
     }
     for name in names:
@@ -54,8 +54,8 @@ def test_names_and_weights() -> None:
     assert wide[1].size == (480, 480) and wide[-1].mean == (0.5, 0.5, 0.5)
     assert models.RegNet_Y_16GF_Weights.DEFAULT.url.endswith("regnet_y_16gf-3e4a00f9.pth")
     assert models.densenet.DenseNet is models.DenseNet
-    with pytest.raises(NotImplementedError, match="timm"):
-        models.maxvit_t()
+    with pytest.raises(ValueError, match="partition size"):
+        models.maxvit_t(input_size=(200, 200))
 
 
 def test_weights_are_read_from_files(tmp_path: Path, monkeypatch: Any) -> None:

@@ -20,7 +20,7 @@ NETWORKS = {
     "squeezenet1_0": 64, "squeezenet1_1": 64, "densenet121": 64, "mobilenet_v2": 64, "mobilenet_v3_large": 64,
     "mobilenet_v3_small": 64, "mnasnet0_5": 64, "shufflenet_v2_x0_5": 64, "googlenet": 64, "inception_v3": 96,
     "efficientnet_b0": 64, "efficientnet_v2_s": 64, "regnet_y_400mf": 64, "regnet_x_400mf": 64, "convnext_tiny": 64,
-    "swin_t": 64, "swin_v2_t": 64, "vit_b_32": 224, "resnet18": 64,
+    "swin_t": 64, "swin_v2_t": 64, "vit_b_32": 224, "resnet18": 64, "maxvit_t": 224,
     "segmentation.lraspp_mobilenet_v3_large": 32, "segmentation.deeplabv3_mobilenet_v3_large": 32,
     "segmentation.fcn_resnet50": 16,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cuprous.runner import _keras, _real
-from cuprous.runner._finder import FINDER, drop_modules, is_ours
+from cuprous.runner._finder import FINDER, NAMED, drop_modules, is_ours
 from cuprous.runner._imports import IMPORTS, RULES
 from cuprous.runner._packages import DEFAULT, PACKAGES, chosen
 
@@ -95,7 +95,9 @@ def unbind() -> None:
     """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
-    drop_modules(FINDER.packages)
+    for name, module in drop_modules(FINDER.packages).items():
+        if name in NAMED and is_ours(module):
+            module.__name__ = PACKAGES[name].module
     FINDER.packages = ()
     for rule in RULES.values():
         IMPORTS.remove(rule)

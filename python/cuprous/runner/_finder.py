@@ -9,13 +9,27 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, DistributionFinder
 from types import ModuleType
 
-from cuprous._common.same_module import spec_of
+from cuprous._common.same_module import SameModule, spec_of
 from cuprous.runner._extensions import refuse_extension
 from cuprous.runner._metadata import BoundDistribution
 from cuprous.runner._packages import PACKAGES, below, counterpart
 
 #: What stands for `numba` itself if it is not installed: `numba.cuda` has to lie in a package.
 _PARENTS = {"numba": "cuprous.runner.numba_package"}
+
+
+#: Packages whose module has their name while they are bound, because programs compare it.
+NAMED = ("torch", "torchvision")
+
+
+class _Named(SameModule):
+    """Loads a module of Cuprous under a second name, which becomes its `__name__`."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Replaces the new module by the existing one."""
+        name = module.__name__
+        super().exec_module(module)
+        sys.modules[name].__name__ = name
 
 
 class Finder(MetaPathFinder):
@@ -40,7 +54,10 @@ class Finder(MetaPathFinder):
             if "torch" in self.packages:
                 refuse_extension(name, path)
             return None
-        return spec_of(name, ours)
+        spec = spec_of(name, ours)
+        if spec is not None and name in NAMED:
+            spec.loader = _Named(ours)
+        return spec
 
     def find_distributions(self, context: DistributionFinder.Context | None = None) -> Iterator[Distribution]:
         """Yields the metadata of bound packages, before those of packages that are installed."""
@@ -67,7 +84,8 @@ def drop_modules(packages: Iterable[str]) -> dict[str, ModuleType]:
 
 def is_ours(module: ModuleType) -> bool:
     """Returns True for a module of Cuprous, under whatever name."""
-    return below(getattr(module, "__name__", ""), "cuprous")
+    spec = getattr(module, "__spec__", None)
+    return below(getattr(module, "__name__", "") if spec is None else spec.name, "cuprous")
 
 
 #: The hook of this process. It is in `sys.meta_path` while something is bound.

@@ -21,9 +21,10 @@ TF_ADVICE = (
     "keras.utils, or run the program with --keep tensorflow,keras"
 )
 
-#: Answers an import for some importers: it gets the import's name and the importer's globals, and returns a function
-#: that imports in place of Python's, or None if the import is not its own. Python's import takes another name, and the
-#: module that a statement such as `import a.b` binds if it is not the first part of that name.
+#: Answers an import for some importers: it gets the import's name, which begins with dots if it is relative, and the
+#: importer's globals, and returns a function that imports in place of Python's, or None if the import is not its own.
+#: Python's import takes another name, and the module that a statement such as `import a.b` binds if it is not the first
+#: part of that name.
 Rule = Callable[[str, Mapping[str, Any]], "Callable[[Callable[[], Any]], Any] | None"]
 
 
@@ -58,7 +59,7 @@ class Imports:
             found = self._statement(name, globals, locals, fromlist, level)
             return sys.modules[root] if root and not fromlist else found
 
-        return self._answer(name, globals or {}, plain) if level == 0 or self.rules else plain()
+        return self._answer("." * level + name, globals or {}, plain)
 
     def function(self, name: str, package: str | None = None) -> ModuleType:
         """Stands for `importlib.import_module`."""

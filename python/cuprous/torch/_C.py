@@ -49,7 +49,17 @@ def _ignored(*args: Any) -> bool:
 
 _jit_set_profiling_executor = _jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _ignored
 _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _jit_set_nvfuser_enabled = _ignored
-_jit_set_bailout_depth = _ignored
+_jit_set_bailout_depth = _jit_set_nvfuser_guard_mode = _ignored
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _are_functorch_transforms_active = _cuda_isInBadFork = _ignored
+
+
+def _set_math_sdp_allow_fp16_bf16_reduction(flag: bool) -> None:
+    """Has no effect: attention sums in float32."""
+
+
+def _get_privateuse1_backend_name() -> str:
+    """Returns PyTorch's name of a device of others, of which there is none."""
+    return "privateuseone"
 
 
 class _nn:

@@ -7,6 +7,7 @@ forward pass, the backward pass and the optimizer's step become one program, whi
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 from cuprous import _core, _exports
@@ -27,6 +28,7 @@ from cuprous.torch import (
     _legacy_linalg,
     _memory_format,
     _native_layers,
+    _numerical,
     _ordering,
     _placeholders,
     _pointwise,
@@ -65,7 +67,14 @@ from cuprous.torch._printing import set_printoptions
 from cuprous.torch._random_numbers import *  # noqa: F403
 from cuprous.torch._tensor import is_tensor
 from cuprous.torch._types import Size, device, dtype, set_default_device
-from cuprous.torch.amp import autocast, get_autocast_dtype, is_autocast_enabled
+from cuprous.torch.amp import (
+    autocast,
+    get_autocast_cpu_dtype,
+    get_autocast_dtype,
+    get_autocast_gpu_dtype,
+    is_autocast_cpu_enabled,
+    is_autocast_enabled,
+)
 from cuprous.torch.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from cuprous.torch.cuda import OutOfMemoryError
 from cuprous.torch.func import vmap  # noqa: F401
@@ -80,7 +89,7 @@ _tensor.register(
 globals().update(_types.DTYPES | _types.NAMED_ONLY | _types.ALIASES)
 for _part in (_pointwise, _reductions, _shape, _joining, _diagonals, _indexing, _ordering, _products, _sampling,
               _rearrangement, _scatter_reduce, _statistics, _histograms, linalg, _settings, _info, _checks, _further,
-              _foreach, _gamma_functions, _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
+              _foreach, _numerical, _gamma_functions, _legacy_linalg, _stft, _views_written, _windows):  # fmt: skip
     globals().update(_keywords.complete(_part.FUNCTIONS))
 globals().update({f"{_name}Tensor": _creation.legacy(_of) for _name, _of in _types.LEGACY.items()})
 for _name in ("relu", "celu", "prelu", "selu", "rms_norm", "cosine_similarity", "pairwise_distance", "pdist",
@@ -92,6 +101,8 @@ globals().update(_native_layers.FUNCTIONS)
 is_grad_enabled = _core.is_grad_enabled
 pi, inf, nan, e = math.pi, math.inf, math.nan, math.e
 newaxis = None
+Stream, Event = cuda.Stream, cuda.Event
+torch = sys.modules[__name__]  # some annotations are `torch.torch.Tensor`
 globals().update(_memory_format.FORMATS | _memory_format.LAYOUTS)
 
 #: Names that are imported on first use, because their import takes long or they are rarely used.
@@ -106,8 +117,8 @@ _EXPORTS = _exports.Exports(
     },
     modules=("__config__", "_C", "_VF", "_dynamo", "_tensor_str", "_utils", "compiler", "cpu", "distributed",
              "distributions", "futures", "hub", "jit", "library", "multiprocessing", "overrides", "profiler",
-             "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
-             "types"),
+             "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing",
+             "torch_version", "types"),
 )  # fmt: skip
 
 
@@ -120,8 +131,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "OutOfMemoryError", "Size", "Tensor", "accelerator", "amp", "autocast", "autograd", "backends", "cuda", "device",
-    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_dtype", "iinfo", "inference_mode",
-    "is_autocast_enabled", "is_tensor", "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
+    "dtype", "enable_grad", "fft", "finfo", "func", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "iinfo", "inference_mode", "is_autocast_cpu_enabled", "is_autocast_enabled", "is_tensor",
+    "linalg", "nn", "no_grad", "optim", "random", "set_default_device",
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip
 __all__ += ["distributed", "futures", "load", "profiler", "save", "serialization"]  # noqa: F405

@@ -262,7 +262,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         A NumPy array of the same shape.
 
     Raises:
-        RuntimeError: if the tensor requires a gradient.
+        RuntimeError: if the tensor requires a gradient, unless gradients are disabled.
         TypeError: if it is on a GPU.
 
     Examples:
@@ -270,7 +270,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
         array([1., 2.], dtype=float32)
     """
     if not force:
-        if self.requires_grad:
+        if self.requires_grad and _core.is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device_name != "cpu":
             raise TypeError(

@@ -11,6 +11,7 @@ from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, sizes, write_out
 from cuprous.torch._creation import _configured, _extents, _like, _options, from_numpy
+from cuprous.torch._types import device as _device
 from cuprous.torch._types import resolve_device
 
 
@@ -31,7 +32,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = None) -> None:
-        self.device = resolve_device(device or "cpu")
+        self.device = _device(resolve_device(device or "cpu"))
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:

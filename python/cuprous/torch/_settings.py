@@ -65,6 +65,41 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return _determinism.state["warn_only"]
 
 
+def get_deterministic_debug_mode() -> int:
+    """Returns 2 if deterministic algorithms are requested, 1 if with warnings only, otherwise 0.
+
+    Returns:
+        An integer.
+
+    Examples:
+        >>> torch.get_deterministic_debug_mode()
+        0
+    """
+    return 0 if not _determinism.state["deterministic"] else 1 if _determinism.state["warn_only"] else 2
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Requests deterministic algorithms by a number or name.
+
+    Args:
+        debug_mode: "default" or 0, "warn" or 1, "error" or 2.
+
+    Raises:
+        RuntimeError: for another value.
+
+    Examples:
+        >>> torch.set_deterministic_debug_mode("warn")
+        >>> torch.is_deterministic_algorithms_warn_only_enabled()
+        True
+        >>> torch.set_deterministic_debug_mode("default")
+    """
+    names = ("default", "warn", "error")
+    level = names.index(debug_mode) if debug_mode in names else debug_mode
+    if level not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1 or 2, but got {debug_mode}")
+    use_deterministic_algorithms(level > 0, warn_only=level == 1)
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32.
 
@@ -210,6 +245,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 FUNCTIONS = by_name(
     use_deterministic_algorithms, are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled,
+    get_deterministic_debug_mode, set_deterministic_debug_mode,
     set_float32_matmul_precision, get_float32_matmul_precision, get_num_threads, set_num_threads,
     get_num_interop_threads, set_num_interop_threads, set_flush_denormal, compile
 )  # fmt: skip

@@ -80,7 +80,11 @@ FLOAT8 = {
     for name in ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 }
 #: All dtypes without tensors.
-NAMED_ONLY = FLOAT8 | {"complex32": dtype("complex32", 4)}
+NAMED_ONLY = (
+    FLOAT8
+    | {"complex32": dtype("complex32", 4)}
+    | {f"{kind}{bits}": dtype(f"{kind}{bits}", 1) for kind in ("int", "uint") for bits in range(1, 8)}
+)
 #: PyTorch's alternative names.
 ALIASES = {short: DTYPES[name] for name, short in _SHORT.items()} | {"chalf": NAMED_ONLY["complex32"]}
 #: Legacy tensor types and their dtypes, such as `torch.FloatTensor`.

@@ -13,6 +13,13 @@ class Part(NamedTuple):
     names: str = ""
 
 
+class _Unpacked(NamedTuple):
+    """A tensor, and the tangent that none has here."""
+
+    primal: Any
+    tangent: None
+
+
 _DEVICES = "only CPUs and NVIDIA GPUs are supported"
 _EXPORT = "programs are recorded as they run, and not exported; save the state with torch.save and export it in PyTorch"
 _SYMBOLIC = "programs are recorded as they run, and not traced symbolically"
@@ -25,9 +32,13 @@ _COMPILER = "there is no compiler to configure: every program is recorded, fused
 _REMOTE = "remote procedure calls are not supported; use collectives and messages"
 _PIPELINES = "pipelines are not supported; use fully_shard or tensor parallelism"
 _FSDP1 = "the first version of FSDP is not supported; use torch.distributed.fsdp.fully_shard"
+_LOOPS = "Python's own statements are recorded as they run"
 _TRACED = "tensors are not traced"
 _CHECKPOINTS = "use torch.distributed.checkpoint.save and load"
 _NUMA = "start the ranks under numactl"
+_PROFILES = "use cuprous.profile"
+_GRAPHS = "repeated steps become one graph launch by themselves; run the step itself"
+_REPLICAS = "one process drives one GPU; use DistributedDataParallel"
 _PIPES = "use a Dataset and a DataLoader"
 
 #: Modules by their path below `torch`.
@@ -56,7 +67,8 @@ PARTS: dict[str, Part] = {
     "distributed.checkpoint._consolidate_hf_safetensors": Part(_CHECKPOINTS, "consolidate_safetensors_files"),
     "distributed.checkpoint.default_planner": Part(_CHECKPOINTS, "DefaultLoadPlanner DefaultSavePlanner"),
     "distributed.checkpoint.format_utils": Part(
-        _CHECKPOINTS, "_EmptyStateDictLoadPlanner dcp_to_torch_save torch_save_to_dcp BroadcastingTorchSaveReader"
+        _CHECKPOINTS,
+        "_EmptyStateDictLoadPlanner _load_state_dict dcp_to_torch_save torch_save_to_dcp BroadcastingTorchSaveReader",
     ),
     "distributed.checkpoint.hf_storage": Part(_CHECKPOINTS, "HuggingFaceStorageReader HuggingFaceStorageWriter"),
     "distributed.checkpoint.optimizer": Part(_CHECKPOINTS, "load_sharded_optimizer_state_dict"),
@@ -70,10 +82,47 @@ PARTS: dict[str, Part] = {
     "onnx._internal": Part(_EXPORT),
     "onnx._internal.exporter": Part(_EXPORT, "ONNXProgram"),
     "utils.data.datapipes": Part(_PIPES),
-    "utils.data.datapipes.iter": Part(_PIPES, "IterDataPipe"),
+    "utils.data.datapipes.iter": Part(_PIPES, "Batcher IterDataPipe"),
     "utils.data.datapipes.iter.combinatorics": Part(_PIPES, "ShufflerIterDataPipe"),
     "utils.data.datapipes.datapipe": Part(_PIPES, "IterDataPipe MapDataPipe"),
-    "utils.data.graph_settings": Part(_PIPES, "apply_random_seed apply_sharding"),
+    "utils.data.graph_settings": Part(_PIPES, "apply_random_seed apply_sharding apply_shuffle_settings"),
+    "_functorch": Part("use torch.func"),
+    "_jit_internal": Part(_EXPORT, "boolean_dispatch"),
+    "_inductor.cpu_vec_isa": Part(_COMPILER, "VecISA pick_vec_isa valid_vec_isa_list"),
+    "_inductor.runtime": Part(_COMPILER),
+    "_logging": Part("messages are Python's own; use the module logging", "set_logs"),
+    "_ops": Part("operations are functions of torch", "HigherOrderOperator OpOverload OpOverloadPacket"),
+    "ao.quantization.fx": Part(_QUANTIZED),
+    "autograd.forward_ad": Part(
+        "use torch.func.jvp", "dual_level enter_dual_level exit_dual_level make_dual unpack_dual UnpackedDualTensor"
+    ),
+    "autograd.profiler_legacy": Part(_PROFILES, "profile"),
+    "autograd.profiler_util": Part(
+        _PROFILES, "EventList FunctionEvent FormattedTimesMixin Interval Kernel MemRecordsAcc"
+    ),
+    "cuda.comm": Part(_REPLICAS, "broadcast broadcast_coalesced gather reduce_add reduce_add_coalesced scatter"),
+    "cuda.graphs": Part(
+        _GRAPHS, "CUDAGraph graph graph_pool_handle is_current_stream_capturing make_graphed_callables"
+    ),
+    "cuda.nccl": Part(
+        "use torch.distributed", "all_gather all_reduce broadcast init_rank is_available reduce unique_id"
+    ),
+    "cuda.profiler": Part(_PROFILES, "CudaError init profile start stop"),
+    "cuda.sparse": Part(
+        "there are no classes of sparse tensors; use torch.sparse_coo_tensor", "FloatTensor DoubleTensor"
+    ),
+    "distributed.rpc.api": Part(_REMOTE, "RRef rpc_async rpc_sync remote"),
+    "distributed.run": Part("use python -m cuprous.run", "get_args_parser main parse_args run config_from_args"),
+    "fx._pytree": Part(_SYMBOLIC, "register_pytree_flatten_spec tree_flatten_spec"),
+    "fx._symbolic_trace": Part(_SYMBOLIC, "Tracer symbolic_trace wrap"),
+    "fx.interpreter": Part(_SYMBOLIC, "Interpreter Transformer"),
+    "fx.passes.infra": Part(_SYMBOLIC),
+    "jit._recursive": Part(_EXPORT, "create_script_module infer_methods_to_compile"),
+    "nn.parallel.parallel_apply": Part(_REPLICAS, "parallel_apply"),
+    "nn.parallel.replicate": Part(_REPLICAS, "replicate"),
+    "nn.parallel.scatter_gather": Part(_REPLICAS, "gather scatter scatter_kwargs"),
+    "profiler.profiler": Part(_PROFILES, "profile KinetoStepTracker"),
+    "utils._sympy": Part(_SYMBOLIC),
     "utils.benchmark": Part("use cuprous.timeit", "Timer Measurement Compare"),
     "fx": Part(
         _SYMBOLIC,
@@ -84,11 +133,11 @@ PARTS: dict[str, Part] = {
     "fx.graph_module": Part(_SYMBOLIC, "GraphModule"),
     "fx.proxy": Part(_SYMBOLIC, "Proxy ParameterProxy"),
     "fx.experimental": Part(_SYMBOLIC),
-    "fx.experimental.proxy_tensor": Part(_SYMBOLIC, "make_fx"),
+    "fx.experimental.proxy_tensor": Part(_SYMBOLIC, "get_proxy_mode make_fx"),
     "fx.experimental.symbolic_shapes": Part(
         _SYMBOLIC,
-        "ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true is_concrete_int "
-        "statically_known_true",
+        "GuardOnDataDependentSymNode ShapeEnv free_symbols free_unbacked_symbols guard_or_false guard_or_true "
+        "is_concrete_int statically_known_true",
     ),
     "fx.passes": Part(_SYMBOLIC),
     "jit.annotations": Part(_EXPORT),
@@ -176,14 +225,14 @@ PARTS: dict[str, Part] = {
         "remove_extension_h_precompiler_headers verify_ninja_availability",
     ),
     "utils.mobile_optimizer": Part(_EXPORT, "optimize_for_mobile"),
-    "utils.bottleneck": Part("use cuprous.profile"),
+    "utils.bottleneck": Part(_PROFILES),
     "utils.bundled_inputs": Part(_EXPORT),
-    "_inductor": Part(_COMPILER, "compile list_mode_options list_options config"),
+    "_inductor": Part(_COMPILER, "compile cudagraph_mark_step_begin list_mode_options list_options config"),
     "_inductor.utils": Part(_COMPILER, "is_big_gpu"),
     "_subclasses": Part(_TRACED, "FakeTensor FakeTensorMode UnsupportedFakeTensorException"),
-    "_subclasses.fake_tensor": Part(_TRACED, "FakeTensor FakeTensorMode"),
+    "_subclasses.fake_tensor": Part(_TRACED, "FakeTensor FakeTensorMode is_fake"),
     "_guards": Part(_TRACED, "TracingContext detect_fake_mode"),
-    "_prims_common": Part(_TRACED),
+    "_prims_common": Part(_TRACED, "is_contiguous_or_false"),
     "distributed.rpc": Part(
         _REMOTE,
         "init_rpc BackendType TensorPipeRpcBackendOptions shutdown get_worker_info remote rpc_sync rpc_async RRef",
@@ -240,7 +289,7 @@ PARTS: dict[str, Part] = {
     "distributed.fsdp.wrap": Part(
         _FSDP1,
         "always_wrap_policy lambda_auto_wrap_policy transformer_auto_wrap_policy size_based_auto_wrap_policy "
-        "enable_wrap wrap CustomPolicy ModuleWrapPolicy",
+        "enable_wrap wrap CustomPolicy _or_policy ModuleWrapPolicy",
     ),
 }
 
@@ -255,6 +304,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "jit.annotations": {name: getattr(typing, name) for name in ("List", "Dict", "Optional", "Tuple", "Union", "Any")},
     "onnx": {"is_in_onnx_export": lambda: False},
     "distributed.rpc": {"is_available": lambda: False},
+    "_jit_internal": {
+        name: lambda function: function
+        for name in ("_copy_to_script_wrapper", "_overload", "_overload_method", "export", "ignore", "unused")
+    },
+    "autograd.forward_ad": {"unpack_dual": lambda tensor, *, level=None: _Unpacked(tensor, None)},
     "_guards": {"detect_fake_mode": lambda *args: None},
 }  # fmt: skip
 
@@ -272,6 +326,8 @@ NAMES: dict[str, dict[str, str]] = {
         _EXPORT: "PyTorchFileReader PyTorchFileWriter",
         "it returns intermediate results of PyTorch's; use torch.nn.functional.embedding_bag": "embedding_bag",
         "use linalg.eigh or scipy.sparse.linalg.eigsh": "lobpcg",
+        "float8 products are not supported; use float16 or bfloat16": "_scaled_mm",
+        _LOOPS: "while_loop cond scan",
         _TRACED: "SymBool SymFloat SymInt vitals_enabled ScriptModule",
     },
     "jit": {
@@ -281,17 +337,14 @@ NAMES: dict[str, dict[str, str]] = {
         ),
     },
     "cuda": {
-        "repeated steps become one graph launch by themselves; run the step itself": (
-            "CUDAGraph graph graph_pool_handle make_graphed_callables"
-        ),
+        _GRAPHS: ("CUDAGraph graph graph_pool_handle make_graphed_callables"),
         "one stream orders all work; leave the stream out": "ExternalStream StreamContext set_stream",
+        "there is no access to CUDA's runtime; use cuprous.cuda": "cudart CudaError check_error",
         "the memory pool is Cuprous's own": "CUDAPluggableAllocator MemPool change_current_allocator use_mem_pool",
     },
     "distributed.fsdp": {_FSDP1: PARTS["distributed.fsdp.api"].names},
     "_higher_order_ops": {_TRACED: "cond map scan while_loop"},
-    "autograd.profiler": {
-        "use cuprous.profile": "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"
-    },
+    "autograd.profiler": {_PROFILES: "EnforceUnique EventList FunctionEvent emit_itt emit_nvtx load_nvprof"},
     "distributed.checkpoint": {
         _CHECKPOINTS: (
             "DefaultLoadPlanner DefaultSavePlanner LoadPlanner SavePlanner StorageReader StorageWriter load_state_dict "
@@ -325,6 +378,12 @@ NAMES: dict[str, dict[str, str]] = {
             )
         },
     },
+    "autograd": {"use torch.func.jvp": "forward_ad", _PROFILES: "_disable_profiler _enable_profiler"},
+    "utils.data": {_PIPES: "IterDataPipe MapDataPipe DFIterDataPipe DataChunk functional_datapipe"},
+    "serialization": {
+        "files are read without running code": "get_unsafe_globals_in_checkpoint register_package skip_data"
+    },
+    "compiler": {_EXPORT: "load_compiled_function save_cache_artifacts load_cache_artifacts"},
     "optim": {
         "gradients are dense here; use Adam": "SparseAdam",
     },

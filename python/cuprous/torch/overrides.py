@@ -106,6 +106,19 @@ def handle_torch_function(
     raise TypeError(f"no implementation found for '{public_api.__name__}'")
 
 
+def get_default_nowrap_functions() -> set[Callable[..., Any]]:
+    """Returns an empty set: results are not wrapped in subclasses.
+
+    Returns:
+        A set.
+
+    Examples:
+        >>> torch.overrides.get_default_nowrap_functions()
+        set()
+    """
+    return set()
+
+
 TorchFunctionMode = _placeholders.unsupported_name("overrides.TorchFunctionMode", "functions cannot be intercepted")
 
 
@@ -116,6 +129,6 @@ if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
 
 __all__ = [
-    "TorchFunctionMode", "handle_torch_function", "has_torch_function", "has_torch_function_unary",
-    "has_torch_function_variadic", "is_tensor_like",
+    "TorchFunctionMode", "get_default_nowrap_functions", "handle_torch_function", "has_torch_function",
+    "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 from cuprous import _core
 from cuprous._unsupported import unsupported_function
 from cuprous.torch.utils.data import Dataset
+from cuprous.torchvision import _files
 from cuprous.torchvision._pillow import image, pillow
 
 
@@ -295,6 +296,7 @@ for _name in _OTHERS.split():
 
 #: Modules of torchvision that contain these classes.
 folder = mnist = cifar = vision = fakedata = imagenet = sys.modules[__name__]
+utils = _files
 __path__: list[str] = []
 
 __all__ = ["CIFAR10", "CIFAR100", "KMNIST", "MNIST", "DatasetFolder", "FakeData", "FashionMNIST", "ImageFolder",

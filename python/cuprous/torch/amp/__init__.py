@@ -6,8 +6,11 @@ from cuprous.torch.amp._autocast import (
     autocast,
     custom_bwd,
     custom_fwd,
+    get_autocast_cpu_dtype,
     get_autocast_dtype,
+    get_autocast_gpu_dtype,
     is_autocast_available,
+    is_autocast_cpu_enabled,
     is_autocast_enabled,
 )
 from cuprous.torch.amp._scaler import GradScaler
@@ -16,6 +19,7 @@ from cuprous.torch.amp._scaler import GradScaler
 autocast_mode = grad_scaler = sys.modules[__name__]
 
 __all__ = [
-    "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",
+    "GradScaler", "autocast", "custom_bwd", "custom_fwd", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "is_autocast_available", "is_autocast_cpu_enabled",
     "is_autocast_enabled",
 ]  # fmt: skip

@@ -61,6 +61,45 @@ def get_autocast_dtype(device_type: str) -> _types.dtype:
     return _types.DTYPES[_core.autocast_dtype(device_type) or _DEFAULT[device_type]]
 
 
+def get_autocast_cpu_dtype() -> _types.dtype:
+    """Returns the dtype that `autocast` uses on the CPU.
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.get_autocast_cpu_dtype()
+        torch.bfloat16
+    """
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> _types.dtype:
+    """Returns the dtype that `autocast` uses on GPUs.
+
+    Returns:
+        A `torch.dtype`.
+
+    Examples:
+        >>> torch.get_autocast_gpu_dtype()
+        torch.float16
+    """
+    return get_autocast_dtype("cuda")
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Returns true within `autocast("cpu")`.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.is_autocast_cpu_enabled()
+        False
+    """
+    return is_autocast_enabled("cpu")
+
+
 class autocast:
     """A context manager and decorator within which products are computed in half precision, and functions that need the
     range of float32, such as losses and norms, in float32.

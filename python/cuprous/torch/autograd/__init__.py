@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
 from cuprous._core import Tensor
+from cuprous.torch import _placeholders
 from cuprous.torch._args import zeros_like
+from cuprous.torch.autograd import _anomaly, _modes
 from cuprous.torch.autograd import _function as function
 from cuprous.torch.autograd._anomaly import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from cuprous.torch.autograd._function import Function
@@ -108,8 +110,14 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
 
 from cuprous.torch.autograd._gradcheck import gradcheck, gradgradcheck  # noqa: E402
 
-#: PyTorch's module of `Variable`.
+#: PyTorch's modules of these functions and classes.
 variable = sys.modules[__name__]
+grad_mode, anomaly_mode = _modes, _anomaly
+
+
+def _profiler_enabled() -> bool:
+    """Returns False: PyTorch's old profiler does not run."""
+    return False
 
 
 if TYPE_CHECKING:
@@ -122,7 +130,7 @@ else:
         """Imports modules on first use."""
         if name in ("functional", "graph", "profiler"):
             return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}")
+        return _placeholders.get("autograd", name)
 
 
 __all__ = [

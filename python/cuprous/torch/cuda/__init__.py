@@ -1,5 +1,6 @@
 """`torch.cuda`: GPUs, their memory, streams and events. Programs that only query for a GPU run without one."""
 
+import sys
 from typing import Any
 
 from cuprous._core import OutOfMemoryError
@@ -91,8 +92,13 @@ def set_rng_state_all(new_states: list[object]) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "default_generators":  # one generator for all devices
+        return (_random_numbers.default_generator,) * _device.device_count()
     return _placeholders.get("cuda", name)
 
+
+#: PyTorch's modules of these functions.
+memory, streams, random = _memory, _streams, sys.modules[__name__]
 
 for _name, _of in _types.LEGACY.items():
     globals()[f"{_name}Tensor"] = _creation.legacy(_of, "cuda")

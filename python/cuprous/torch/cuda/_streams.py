@@ -216,6 +216,19 @@ def default_stream(device: Any = None) -> Stream:
     return _default
 
 
+def is_current_stream_capturing() -> bool:
+    """Returns False: programs become graphs by themselves, and no user's graph is captured.
+
+    Returns:
+        A bool.
+
+    Examples:
+        >>> torch.cuda.is_current_stream_capturing()
+        False
+    """
+    return False
+
+
 def stream(stream: Stream | None) -> Any:
     """Returns a context manager that makes a stream the current one.
 
@@ -232,4 +245,4 @@ def stream(stream: Stream | None) -> Any:
     return current_stream() if stream is None else stream
 
 
-__all__ = ["Event", "Stream", "current_stream", "default_stream", "stream"]
+__all__ = ["Event", "Stream", "current_stream", "default_stream", "is_current_stream_capturing", "stream"]

@@ -57,24 +57,24 @@ class _Covariance(Distribution):
         matrix = matrix.expand([*batch, *matrix.dims[-2:]])
         self.__dict__[name] = matrix
         if name == "covariance_matrix":
-            self._factor = cholesky(matrix)
+            self._unbroadcasted_scale_tril = cholesky(matrix)
         else:
-            self._factor = precision_to_scale_tril(matrix) if name == "precision_matrix" else matrix
+            self._unbroadcasted_scale_tril = precision_to_scale_tril(matrix) if name == "precision_matrix" else matrix
 
     @functools.cached_property
     def scale_tril(self) -> Tensor:
         """The lower Cholesky factor of the covariance matrix."""
-        return self._factor
+        return self._unbroadcasted_scale_tril
 
     @functools.cached_property
     def covariance_matrix(self) -> Tensor:
         """The covariance matrix."""
-        return self._factor @ self._factor.mT
+        return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
 
     @functools.cached_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance matrix."""
-        return cholesky_inverse(self._factor)
+        return cholesky_inverse(self._unbroadcasted_scale_tril)
 
 
 def _count(*matrices: Any) -> int:
@@ -131,19 +131,19 @@ class MultivariateNormal(_Covariance):
     @property
     def variance(self) -> Tensor:
         """The variances."""
-        return _reductions.sum(_map("square", self._factor), -1).expand(self.loc.dims)
+        return _reductions.sum(_map("square", self._unbroadcasted_scale_tril), -1).expand(self.loc.dims)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         z = normal(self._extended(sample_shape), self.loc)
-        return self.loc + (self._factor @ z.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        distance = mahalanobis(self._factor, value - self.loc)
-        return -0.5 * (distance + self.loc.dims[-1] * LOG_2PI) - log_diagonal(self._factor)
+        distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        return -0.5 * (distance + self.loc.dims[-1] * LOG_2PI) - log_diagonal(self._unbroadcasted_scale_tril)
 
     def entropy(self) -> Tensor:
-        return 0.5 * self.loc.dims[-1] * (1 + LOG_2PI) + log_diagonal(self._factor)
+        return 0.5 * self.loc.dims[-1] * (1 + LOG_2PI) + log_diagonal(self._unbroadcasted_scale_tril)
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -395,22 +395,22 @@ class Wishart(_Covariance, ExponentialFamily):
         n, shape = self.event_shape[-1], self._extended(sample_shape)
         degrees = self.df.unsqueeze(-1) - 2 * _half_steps(n, self.df)
         chi = _map("sqrt", Gamma(0.5 * degrees, 0.5, validate_args=False).rsample(sample_shape))
-        product = self._factor @ (tril(normal(shape, self.df), -1) + diag_embed(chi))
+        product = self._unbroadcasted_scale_tril @ (tril(normal(shape, self.df), -1) + diag_embed(chi))
         return product @ product.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         nu, n = self.df, self.event_shape[-1]
-        trace = _reductions.sum(cholesky_solve(value, self._factor).diagonal(dim1=-2, dim2=-1), -1)
+        trace = _reductions.sum(cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1), -1)
         return (
-            -nu * (n * math.log(2) / 2 + log_diagonal(self._factor)) - _log_multigamma(nu / 2, n)
+            -nu * (n * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)) - _log_multigamma(nu / 2, n)
             + (nu - n - 1) / 2 * slogdet(value).logabsdet - trace / 2
         )  # fmt: skip
 
     def entropy(self) -> Tensor:
         nu, n = self.df, self.event_shape[-1]
         digamma = _reductions.sum(_map("digamma", (nu / 2).unsqueeze(-1) - _half_steps(n, nu)), -1)
-        volume = n * math.log(2) / 2 + log_diagonal(self._factor)
+        volume = n * math.log(2) / 2 + log_diagonal(self._unbroadcasted_scale_tril)
         return (n + 1) * volume + _log_multigamma(nu / 2, n) - (nu - n - 1) / 2 * digamma + nu * n / 2
 
     @property

@@ -21,6 +21,7 @@ from cuprous.torch.distributions._transform import (
     ReshapeTransform,
     StackTransform,
     Transform,
+    _InverseTransform,  # noqa: F401
     identity_transform,
 )
 from cuprous.torch.distributions.utils import tril_matrix_to_vec, vec_to_tril_matrix

@@ -10,6 +10,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _indexing
 from cuprous.torch._info import finfo
 from cuprous.torch._pointwise import clamp
+from cuprous.torch._random_numbers import randn
 from cuprous.torch._rearrangement import tril_indices
 from cuprous.torch._reductions import logsumexp
 from cuprous.torch.distributions._base import common
@@ -36,6 +37,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         (tensor([1., 1.]), tensor([0., 0.]))
     """
     return tuple(common(*values))
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Returns normal random numbers."""
+    return randn(shape, dtype=dtype, device=device)
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """Returns the sum over the last `dim` dimensions."""
+    return value if dim == 0 else value.sum(list(range(-dim, 0)))
 
 
 def clamp_probs(probs: Tensor) -> Tensor:

@@ -7,13 +7,13 @@ import fnmatch
 from collections.abc import Callable
 from typing import Any
 
-from cuprous._unsupported import unsupported_function
 from cuprous.torchvision.models import (
     _inceptions,
     _networks,
     convnext,
     densenet,
     efficientnet,
+    maxvit,
     mnasnet,
     mobilenetv2,
     mobilenetv3,
@@ -24,6 +24,7 @@ from cuprous.torchvision.models import (
     vision_transformer,
 )
 from cuprous.torchvision.models import detection as detection
+from cuprous.torchvision.models import feature_extraction as feature_extraction
 from cuprous.torchvision.models import (
     segmentation as segmentation,
 )
@@ -40,6 +41,7 @@ from cuprous.torchvision.models._weights import WEIGHTS, Weights, WeightsEnum
 from cuprous.torchvision.models.convnext import ConvNeXt
 from cuprous.torchvision.models.densenet import DenseNet
 from cuprous.torchvision.models.efficientnet import EfficientNet
+from cuprous.torchvision.models.maxvit import MaxVit
 from cuprous.torchvision.models.mnasnet import MNASNet
 from cuprous.torchvision.models.mobilenetv2 import MobileNetV2
 from cuprous.torchvision.models.mobilenetv3 import MobileNetV3
@@ -52,8 +54,8 @@ from cuprous.torchvision.models.vision_transformer import VisionTransformer
 #: Modules of torchvision that contain these networks.
 resnet = vgg = _networks
 inception = _inceptions
-_FAMILIES = (_inceptions, convnext, densenet, efficientnet, mnasnet, mobilenetv2, mobilenetv3, regnet, shufflenetv2,
-             squeezenet, swin_transformer, vision_transformer)  # fmt: skip
+_FAMILIES = (_inceptions, convnext, densenet, efficientnet, maxvit, mnasnet, mobilenetv2, mobilenetv3, regnet,
+             shufflenetv2, squeezenet, swin_transformer, vision_transformer)  # fmt: skip
 #: The functions that create networks.
 BUILDERS: dict[str, Callable[..., Any]] = {
     **{name: getattr(_networks, name) for name in WEIGHTS if hasattr(_networks, name)},
@@ -61,7 +63,6 @@ BUILDERS: dict[str, Callable[..., Any]] = {
 }
 globals().update(BUILDERS)
 globals().update({weights.__name__: weights for weights in WEIGHTS.values()})
-maxvit_t = unsupported_function("maxvit_t", "create the network with timm", "torchvision.models.")
 
 
 def list_models(module: Any = None, include: Any = None, exclude: Any = None) -> list[str]:
@@ -141,7 +142,7 @@ def get_weight(name: str) -> WeightsEnum:
 
 __all__ = [
     "WEIGHTS", "ConvNeXt", "DenseNet", "EfficientNet", "GoogLeNet", "GoogLeNetOutputs", "Inception3",
-    "InceptionOutputs", "MNASNet", "MobileNetV2", "MobileNetV3", "RegNet", "ShuffleNetV2", "SqueezeNet",
+    "InceptionOutputs", "MNASNet", "MaxVit", "MobileNetV2", "MobileNetV3", "RegNet", "ShuffleNetV2", "SqueezeNet",
     "SwinTransformer", "VisionTransformer", "Weights", "WeightsEnum", "get_model", "get_model_builder",
     "get_model_weights", "get_weight", "googlenet", "inception_v3", "list_models", *_networks.__all__, *BUILDERS,
 ]  # fmt: skip

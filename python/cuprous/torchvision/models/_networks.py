@@ -174,7 +174,13 @@ _RESNETS: dict[str, tuple[type[_Residual], list[int], dict[str, int]]] = {
 }
 
 #: VGGs: the number of convolutions with 64, 128, 256, 512 and 512 channels; each group ends with pooling.
-_VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
+#: VGGs and their configurations under torchvision's names: channels of convolutions, and "M" for pooling.
+_VGGS = {"vgg11": "A", "vgg13": "B", "vgg16": "D", "vgg19": "E"}
+_COUNTS = {"A": (1, 1, 2, 2, 2), "B": (2, 2, 2, 2, 2), "D": (2, 2, 3, 3, 3), "E": (2, 2, 4, 4, 4)}
+cfgs: dict[str, list[Any]] = {
+    key: [x for n, out in zip(counts, (64, 128, 256, 512, 512), strict=True) for x in (*[out] * n, "M")]
+    for key, counts in _COUNTS.items()
+}
 
 
 def _resnet(name: str) -> Callable[..., ResNet]:
@@ -186,23 +192,38 @@ def _resnet(name: str) -> Callable[..., ResNet]:
     return named_network(make, name, f"Returns a ResNet with {layers} blocks in its stages.")
 
 
+def make_layers(cfg: list[Any], batch_norm: bool = False) -> nn.Sequential:
+    """Returns convolutions and pooling.
+
+    Args:
+        cfg: the channels of convolutions, and "M" for pooling.
+        batch_norm: whether results are normalized.
+
+    Examples:
+        >>> len(models.vgg.make_layers([8, "M"]))
+        3
+    """
+    features: list[nn.Module] = []
+    channels = 3
+    for out in cfg:
+        if out == "M":
+            features.append(nn.MaxPool2d(2, 2))
+            continue
+        features.append(nn.Conv2d(channels, out, 3, padding=1))
+        features += [nn.BatchNorm2d(out)] if batch_norm else []
+        features.append(nn.ReLU(inplace=True))
+        channels = out
+    return nn.Sequential(*features)
+
+
 def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
     full = name + ("_bn" if normalized else "")
 
     def make(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> VGG:
         wanted = chosen(full, weights, pretrained)
-        features: list[nn.Module] = []
-        channels = 3
-        for count, out in zip(_VGGS[name], (64, 128, 256, 512, 512), strict=True):
-            for _ in range(count):
-                features.append(nn.Conv2d(channels, out, 3, padding=1))
-                features += [nn.BatchNorm2d(out)] if normalized else []
-                features.append(nn.ReLU(inplace=True))
-                channels = out
-            features.append(nn.MaxPool2d(2, 2))
-        return with_weights(VGG(nn.Sequential(*features), **options), wanted, progress)
+        return with_weights(VGG(make_layers(cfgs[_VGGS[name]], normalized), **options), wanted, progress)
 
-    doc = f"Returns a VGG of {sum(_VGGS[name]) + 3} layers{' with batch norm' if normalized else ''}."
+    doc = f"Returns a VGG of {sum(_COUNTS[_VGGS[name]]) + 3} layers{' with batch norm' if normalized else ''}."
     return named_network(make, full, doc)
 
 

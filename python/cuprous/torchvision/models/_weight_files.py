@@ -53,6 +53,7 @@ FILES: dict[str, tuple[str, str]] = {
     "efficientnet_v2_s": ("EfficientNet_V2_S_Weights", "IMAGENET1K_V1=efficientnet_v2_s-dd5fe13b.pth:384:384"),
     "googlenet": ("GoogLeNet_Weights", "IMAGENET1K_V1=googlenet-1378be20.pth:224:256"),
     "inception_v3": ("Inception_V3_Weights", "IMAGENET1K_V1=inception_v3_google-0cc3c7bd.pth:299:342"),
+    "maxvit_t": ("MaxVit_T_Weights", "IMAGENET1K_V1=maxvit_t-bc5ab103.pth:224:224:bicubic"),
     "mnasnet0_5": ("MNASNet0_5_Weights", "IMAGENET1K_V1=mnasnet0.5_top1_67.823-3ffadce67e.pth:224:256"),
     "mnasnet0_75": ("MNASNet0_75_Weights", "IMAGENET1K_V1=mnasnet0_75-7090bc5f.pth:224:232"),
     "mnasnet1_0": ("MNASNet1_0_Weights", "IMAGENET1K_V1=mnasnet1.0_top1_73.512-f206786ef8.pth:224:256"),

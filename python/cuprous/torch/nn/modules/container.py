@@ -18,8 +18,9 @@ class _Numbered(Module):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            chosen = list(self._modules.values())[index]
-            return type(self)(*chosen) if isinstance(self, Sequential) else type(self)(chosen)
+            if isinstance(self, Sequential):  # the modules keep their names
+                return type(self)(OrderedDict(list(self._modules.items())[index]))
+            return type(self)(list(self._modules.values())[index])
         return list(self._modules.values())[self._position(index)]
 
     def _position(self, index: int) -> int:
@@ -191,7 +192,7 @@ class ModuleDict(Module):
             >>> list(layers)
             ['first']
         """
-        for name, module in modules.items() if isinstance(modules, Mapping) else modules:
+        for name, module in modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules:
             self[name] = module
 
     def __getitem__(self, key: str) -> Module:

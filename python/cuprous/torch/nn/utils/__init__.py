@@ -1,9 +1,11 @@
 """Utilities for gradients and parameters, sequences of different lengths, and parametrized weights."""
 
 import importlib
+import inspect
 import sys
 from typing import Any
 
+from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.utils import parametrizations, parametrize, rnn, stateless
 from cuprous.torch.nn.utils._gradients import (
     clip_grad_norm_,
@@ -16,6 +18,33 @@ from cuprous.torch.nn.utils._gradients import (
 from cuprous.torch.nn.utils.parametrizations import remove_spectral_norm, remove_weight_norm
 from cuprous.torch.nn.utils.parametrizations import spectral_norm_before as spectral_norm
 from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight_norm
+
+
+def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
+    """Returns a module whose parameters and buffers are not initialized.
+
+    Args:
+        module_cls: the class of the module, which has a parameter `device`.
+        *args: arguments of the class.
+        **kwargs: keyword arguments of the class.
+
+    Returns:
+        The module.
+
+    Raises:
+        RuntimeError: for a class that is not a module's, or that has no parameter `device`.
+
+    Examples:
+        >>> nn.utils.skip_init(nn.Linear, 3, 2).weight.shape
+        torch.Size([2, 3])
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    place = kwargs.pop("device", "cpu")
+    return module_cls(*args, device="meta", **kwargs).to_empty(device=place)
+
 
 #: Deprecated names.
 clip_grad_norm, clip_grad_value = clip_grad_norm_, clip_grad_value_
@@ -35,6 +64,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector",
-    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "spectral_norm",
+    "parametrizations", "parametrize", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
+    "spectral_norm",
     "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip

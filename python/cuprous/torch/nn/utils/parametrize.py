@@ -90,6 +90,37 @@ class ParametrizationList(ModuleList):
                 getattr(self, name).copy_(part)
 
 
+class cached:
+    """A context manager within which each parametrized tensor is computed once. An assignment to a tensor computes it
+    anew.
+
+    Examples:
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+        >>> with nn.utils.parametrize.cached():
+        ...     print(layer.weight is layer.weight)
+        True
+    """
+
+    def __enter__(self) -> None:
+        _cache.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        _cache.depth -= 1
+        if not _cache.depth:
+            _cache.found.clear()
+
+
+class _Cache:
+    """Values of parametrized tensors within `cached`, by module and name."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.found: dict[tuple[int, str], Any] = {}
+
+
+_cache = _Cache()
+
+
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Returns true if a module, or one of its tensors, is parametrized.
 
@@ -112,10 +143,17 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 def _computed(name: str) -> property:
     def get(self: Any) -> Any:
-        return self._modules["parametrizations"][name]()
+        make = self._modules["parametrizations"][name]
+        if not _cache.depth:
+            return make()
+        key = id(self), name
+        if key not in _cache.found:
+            _cache.found[key] = make()
+        return _cache.found[key]
 
     def put(self: Any, value: Tensor) -> None:
         self._modules["parametrizations"][name].right_inverse(value)
+        _cache.found.pop((id(self), name), None)
 
     return property(get, put)
 
@@ -235,6 +273,6 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 __all__ = [
-    "ParametrizationList", "is_parametrized", "register_parametrization", "remove_parametrizations",
+    "ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations",
     "type_before_parametrizations",
 ]  # fmt: skip

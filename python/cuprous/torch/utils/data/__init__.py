@@ -1,5 +1,8 @@
 """Datasets, samplers and loaders with PyTorch's API."""
 
+from typing import TYPE_CHECKING, Any
+
+from cuprous.torch import _placeholders
 from cuprous.torch.utils.data import dataloader, dataset, distributed, sampler
 from cuprous.torch.utils.data._collate import default_collate, default_convert
 from cuprous.torch.utils.data._datasets import (
@@ -23,6 +26,12 @@ from cuprous.torch.utils.data._samplers import (
 )
 from cuprous.torch.utils.data._workers import get_worker_info
 from cuprous.torch.utils.data.distributed import DistributedSampler
+
+if not TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        return _placeholders.get("utils.data", name)
+
 
 __all__ = [
     "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler", "IterableDataset",

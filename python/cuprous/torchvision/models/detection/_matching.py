@@ -86,6 +86,52 @@ class Matcher:
         return matches
 
 
+class SSDMatcher(Matcher):
+    """Assigns each prediction the true box with which it agrees best, and each true box its best prediction.
+
+    Args:
+        threshold: the agreement from which a prediction is matched.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        super().__init__(threshold, threshold)
+
+    def __call__(self, match_quality_matrix: Any) -> Any:
+        """Returns the number of the true box for each prediction, or a negative constant."""
+        matches = super().__call__(match_quality_matrix)
+        best = match_quality_matrix.max(dim=1).indices
+        matches[best] = torch.arange(best.shape[0], device=best.device)
+        return matches
+
+
+class BoxLinearCoder:
+    """Boxes as distances of their sides from the centers of other boxes.
+
+    Args:
+        normalize_by_size: whether the distances are in units of the other boxes' sides.
+    """
+
+    def __init__(self, normalize_by_size: bool = True) -> None:
+        self.normalize_by_size = normalize_by_size
+
+    def _frame(self, boxes: Any) -> tuple[Any, Any]:
+        """Returns centers and sides, twice each."""
+        center, sides = 0.5 * (boxes[..., :2] + boxes[..., 2:]), boxes[..., 2:] - boxes[..., :2]
+        return torch.cat((center, center), -1), torch.cat((sides, sides), -1)
+
+    def encode(self, reference_boxes: Any, proposals: Any) -> Any:
+        """Returns the distances of the sides of `proposals` (..., 4) from the centers of `reference_boxes`."""
+        center, sides = self._frame(reference_boxes)
+        targets = torch.cat((center[..., :2] - proposals[..., :2], proposals[..., 2:] - center[..., 2:]), -1)
+        return targets / sides if self.normalize_by_size else targets
+
+    def decode(self, rel_codes: Any, boxes: Any) -> Any:
+        """Returns the boxes for distances from the centers of `boxes`."""
+        center, sides = self._frame(boxes.to(rel_codes.dtype))
+        codes = rel_codes * sides if self.normalize_by_size else rel_codes
+        return torch.cat((center[..., :2] - codes[..., :2], center[..., 2:] + codes[..., 2:]), -1)
+
+
 class BalancedPositiveNegativeSampler:
     """Chooses random examples of which a given part is positive.
 

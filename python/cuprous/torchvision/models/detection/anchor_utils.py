@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import cuprous.torch as torch
@@ -79,4 +80,73 @@ class AnchorGenerator(nn.Module):
         return [whole for _ in image_list.image_sizes]
 
 
-__all__ = ["AnchorGenerator", "ImageList"]
+class DefaultBoxGenerator(nn.Module):
+    """The boxes of SSD around each element of feature maps: two squares, and two boxes for each ratio.
+
+    Args:
+        aspect_ratios: the ratios for each feature map.
+        min_ratio, max_ratio: the sizes for the first and the last map, in parts of the image.
+        scales: the sizes for all maps and one more, instead of these.
+        steps: the pixels between elements of each map; by default the image's extent divided by the map's.
+        clip: whether sizes are at most that of the image.
+
+    Raises:
+        ValueError: if the numbers of ratios and steps differ.
+
+    Examples:
+        >>> models.detection.anchor_utils.DefaultBoxGenerator([[2], [2, 3]]).num_anchors_per_location()
+        [4, 6]
+    """
+
+    def __init__(self, aspect_ratios: list[list[int]], min_ratio: float = 0.15, max_ratio: float = 0.9,
+                 scales: list[float] | None = None, steps: list[int] | None = None,
+                 clip: bool = True) -> None:  # fmt: skip
+        super().__init__()
+        if steps is not None and len(aspect_ratios) != len(steps):
+            raise ValueError("aspect_ratios and steps should have the same length")
+        self.aspect_ratios, self.steps, self.clip = aspect_ratios, steps, clip
+        count = len(aspect_ratios)
+        if scales is None and count > 1:
+            scales = [*(min_ratio + (max_ratio - min_ratio) * k / (count - 1.0) for k in range(count)), 1.0]
+        self.scales = [min_ratio, max_ratio] if scales is None else scales
+        self._wh_pairs = [torch.tensor(self._sides(k)) for k in range(count)]
+
+    def _sides(self, k: int) -> list[list[float]]:
+        """Returns the widths and heights of the boxes of a map."""
+        size, middle = self.scales[k], math.sqrt(self.scales[k] * self.scales[k + 1])
+        wide = ([size * math.sqrt(ratio), size / math.sqrt(ratio)] for ratio in self.aspect_ratios[k])
+        return [[size, size], [middle, middle], *(pair for w, h in wide for pair in ([w, h], [h, w]))]
+
+    def num_anchors_per_location(self) -> list[int]:
+        """Returns the number of boxes at each element of the feature maps."""
+        return [2 + 2 * len(ratios) for ratios in self.aspect_ratios]
+
+    def __repr__(self) -> str:
+        return (f"{type(self).__name__}(aspect_ratios={self.aspect_ratios}, clip={self.clip}, scales={self.scales}, "
+                f"steps={self.steps})")  # fmt: skip
+
+    def forward(self, image_list: ImageList, feature_maps: list[Any]) -> list[Any]:
+        """Returns the boxes for each image.
+
+        Args:
+            image_list: the images.
+            feature_maps: their feature maps.
+        """
+        first, boxes = feature_maps[0], []
+        height, width = image_list.tensors.shape[-2:]
+        whole = torch.tensor([width, height], device=first.device)
+        for k, (found, pairs) in enumerate(zip(feature_maps, self._wh_pairs, strict=True)):
+            counts = found.shape[-2:]
+            units = counts if self.steps is None else (height / self.steps[k], width / self.steps[k])
+            y, x = ((torch.arange(n) + 0.5) / unit for n, unit in zip(counts, units, strict=True))
+            y, x = (t.reshape(-1) for t in torch.meshgrid(y, x, indexing="ij"))
+            sides = pairs.clamp(min=0, max=1) if self.clip else pairs
+            centers = torch.stack((x, y), 1)[:, None].expand(-1, len(sides), 2).reshape(-1, 2)
+            half = 0.5 * sides.repeat(counts[0] * counts[1], 1)
+            pair = (t.to(dtype=first.dtype, device=first.device) * whole for t in (centers - half, centers + half))
+            boxes.append(torch.cat(list(pair), -1))
+        every = torch.cat(boxes)
+        return [every for _ in image_list.image_sizes]
+
+
+__all__ = ["AnchorGenerator", "DefaultBoxGenerator", "ImageList"]

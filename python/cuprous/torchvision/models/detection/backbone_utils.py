@@ -80,6 +80,24 @@ def resnet_fpn(backbone: Any, trainable_layers: int, returned_layers: list[int] 
     return BackboneWithFPN(backbone, names, channels, 256, extra_blocks, norm_layer)
 
 
+def trained_stages(blocks: Any, trainable_layers: int) -> list[int]:
+    """Returns the first blocks of the stages of a MobileNet, and leaves the others than the last ones out of training.
+
+    Stages begin with a stride; the last one is the last convolution.
+
+    Raises:
+        ValueError: for a number of stages out of range.
+    """
+    stages = [0, *(k for k, block in enumerate(blocks) if getattr(block, "_is_cn", False)), len(blocks) - 1]
+    if not 0 <= trainable_layers <= len(stages):
+        raise ValueError(f"Trainable layers should be in the range [0,{len(stages)}], got {trainable_layers}")
+    begin = len(blocks) if trainable_layers == 0 else stages[len(stages) - trainable_layers]
+    for block in list(blocks)[:begin]:
+        for parameter in block.parameters():
+            parameter.requires_grad_(False)
+    return stages
+
+
 def mobilenet_fpn(
     weights: Any, trainable_layers: int, norm_layer: Callable[..., nn.Module], progress: bool
 ) -> BackboneWithFPN:
@@ -87,14 +105,7 @@ def mobilenet_fpn(
     backbone = mobilenetv3.BUILDERS["mobilenet_v3_large"](
         weights=weights, norm_layer=norm_layer, progress=progress
     ).features
-    # The stages begin with a stride; they are counted from the last one, which has the last convolution.
-    stages = [0, *(k for k, block in enumerate(backbone) if getattr(block, "_is_cn", False)), len(backbone) - 1]
-    if not 0 <= trainable_layers <= len(stages):
-        raise ValueError(f"Trainable layers should be in the range [0,{len(stages)}], got {trainable_layers}")
-    begin = len(backbone) if trainable_layers == 0 else stages[len(stages) - trainable_layers]
-    for block in list(backbone)[:begin]:
-        for parameter in block.parameters():
-            parameter.requires_grad_(False)
+    stages = trained_stages(backbone, trainable_layers)
     chosen = [stages[-2], stages[-1]]
     channels = [backbone[k].out_channels for k in chosen]
     return BackboneWithFPN(backbone, {str(k): str(i) for i, k in enumerate(chosen)}, channels, 256)

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import cuprous.torch as torch
 from cuprous.torch import nn
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision.models import _networks
@@ -14,7 +13,13 @@ from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.backbone_utils import mobilenet_fpn, resnet_fpn
 from cuprous.torchvision.models.detection.roi_heads import RoIHeads
 from cuprous.torchvision.models.detection.rpn import RegionProposalNetwork, RPNHead
-from cuprous.torchvision.models.detection.transform import GeneralizedRCNNTransform
+from cuprous.torchvision.models.detection.transform import (
+    MEAN,
+    STD,
+    GeneralizedRCNNTransform,
+    checked_batch,
+    named_features,
+)
 from cuprous.torchvision.ops.misc import Conv2dNormActivation, FrozenBatchNorm2d
 from cuprous.torchvision.ops.pyramid import MultiScaleRoIAlign
 
@@ -52,24 +57,9 @@ class GeneralizedRCNN(nn.Module):
         Raises:
             AssertionError: without targets in training, and for boxes of other shapes or without area.
         """
-        if self.training:
-            if targets is None:
-                raise AssertionError("targets should not be none when in training mode")
-            for target in targets:
-                shape = tuple(target["boxes"].shape)
-                if len(shape) != 2 or shape[-1] != 4:
-                    raise AssertionError(f"Expected target boxes to be a tensor of shape [N, 4], got {shape}.")
         sizes = [tuple(image.shape[-2:]) for image in images]
-        batch, targets = self.transform(images, targets)
-        for number, target in enumerate(targets or ()):
-            boxes = target["boxes"]
-            flat = (boxes[:, 2:] <= boxes[:, :2]).any(1)
-            if flat.any():
-                raise AssertionError("All bounding boxes should have positive height and width. Found invalid box "
-                                     f"{boxes[flat][0].tolist()} for target at index {number}.")  # fmt: skip
-        features = self.backbone(batch.tensors)
-        if isinstance(features, torch.Tensor):
-            features = OrderedDict([("0", features)])
+        batch, targets = checked_batch(self, images, targets)
+        features = named_features(self.backbone(batch.tensors))
         proposals, losses = self.rpn(batch, features, targets)
         detections, more = self.roi_heads(features, proposals, batch.image_sizes, targets)
         if self.training:
@@ -94,7 +84,8 @@ class TwoMLPHead(nn.Module):
         return F.relu(self.fc7(F.relu(self.fc6(x.flatten(1)))))
 
 
-def _initialized(module: nn.Module) -> None:
+def initialized_rectified(module: nn.Module) -> None:
+    """Initializes convolutions that ReLU follows."""
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             nn.init.kaiming_normal_(layer.weight, mode="fan_out", nonlinearity="relu")
@@ -125,7 +116,7 @@ class FastRCNNConvFCHead(nn.Sequential):
             blocks += [nn.Linear(channels, out), nn.ReLU(inplace=True)]
             channels = out
         super().__init__(*blocks)
-        _initialized(self)
+        initialized_rectified(self)
 
 
 class FastRCNNPredictor(nn.Module):
@@ -211,8 +202,8 @@ class FasterRCNN(GeneralizedRCNN):
             pool, box_head, box_predictor, box_fg_iou_thresh, box_bg_iou_thresh, box_batch_size_per_image,
             box_positive_fraction, bbox_reg_weights, box_score_thresh, box_nms_thresh, box_detections_per_img,
         )  # fmt: skip
-        mean = [0.485, 0.456, 0.406] if image_mean is None else image_mean
-        std = [0.229, 0.224, 0.225] if image_std is None else image_std
+        mean = MEAN if image_mean is None else image_mean
+        std = STD if image_std is None else image_std
         super().__init__(backbone, rpn, heads, GeneralizedRCNNTransform(min_size, max_size, mean, std, **kwargs))
 
 
@@ -235,7 +226,7 @@ class MaskRCNNHeads(nn.Sequential):
             )
             in_channels = out
         super().__init__(*blocks)
-        _initialized(self)
+        initialized_rectified(self)
 
     def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
         """Accepts the keys of files that were written when the layers had names."""
@@ -296,7 +287,7 @@ class MaskRCNN(FasterRCNN):
         heads.mask_predictor = mask_predictor
 
 
-_BACKBONE = "IMAGENET1K_V1"
+BACKBONE = "IMAGENET1K_V1"
 
 
 def without_weights(name: str, weights: Any) -> None:
@@ -339,7 +330,7 @@ def _detector(name: str, kind: type[FasterRCNN], weights: Any, classes: int | No
 
 def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., Any]:
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
-             weights_backbone: Any = _BACKBONE, trainable_backbone_layers: int | None = None,
+             weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
              **kwargs: Any) -> Any:  # fmt: skip
         return _detector(
             name, kind, weights, num_classes, weights_backbone, trainable_backbone_layers, progress, kwargs
@@ -372,7 +363,7 @@ def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., A
 
 def _mobilenet(name: str, summary: str, defaults: dict[str, Any]) -> Callable[..., Any]:
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
-             weights_backbone: Any = _BACKBONE, trainable_backbone_layers: int | None = None,
+             weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
              **kwargs: Any) -> Any:  # fmt: skip
         without_weights(name, weights)
         trained = weights_backbone is not None

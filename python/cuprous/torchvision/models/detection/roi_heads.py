@@ -51,6 +51,69 @@ def maskrcnn_loss(mask_logits: Any, proposals: list[Any], gt_masks: list[Any], g
     return F.binary_cross_entropy_with_logits(mask_logits[rows, labels], wanted)
 
 
+def keypoints_to_heatmap(keypoints: Any, rois: Any, heatmap_size: int) -> tuple[Any, Any]:
+    """Returns the number of each keypoint's element in the map of its region, and 1 if it lies there and is visible.
+
+    Args:
+        keypoints: keypoints (N, K, 3).
+        rois: their regions (N, 4).
+        heatmap_size: the side of the maps.
+    """
+    places, ends = keypoints[..., :2], rois[:, None, 2:]
+    scale = heatmap_size / (rois[:, 2:] - rois[:, :2])
+    index = ((places - rois[:, None, :2]) * scale[:, None]).floor().long()
+    index = torch.where(places == ends, heatmap_size - 1, index)
+    valid = ((index >= 0) & (index < heatmap_size)).all(-1) & (keypoints[..., 2] > 0)
+    return (index[..., 1] * heatmap_size + index[..., 0]) * valid, valid.long()
+
+
+def heatmaps_to_keypoints(maps: Any, rois: Any) -> tuple[Any, Any]:
+    """Returns keypoints (N, K, 3) and their scores (N, K). The regions are copied to the host.
+
+    Args:
+        maps: scores (N, K, H, W) of each element of regions.
+        rois: the regions (N, 4).
+    """
+    sides = (rois[:, 2:] - rois[:, :2]).clamp(min=1)
+    count, found, scores = maps.shape[1], [], []
+    for one, start, side, (width, height) in zip(maps, rois[:, :2], sides, sides.ceil().long().tolist(), strict=True):
+        large = F.interpolate(one[:, None], size=(height, width), mode="bicubic", align_corners=False)[:, 0]
+        best = large.reshape(count, -1).max(dim=1)
+        place = torch.stack((best.indices % width, best.indices // width), 1)
+        exact = (place.float() + 0.5) * (side / torch.tensor([width, height], device=side.device)) + start
+        found.append(torch.cat((exact, torch.ones_like(exact[:, :1])), 1))
+        scores.append(best.values)
+    if not found:
+        return torch.zeros((0, count, 3), device=maps.device), torch.zeros((0, count), device=maps.device)
+    return torch.stack(found), torch.stack(scores)
+
+
+def keypointrcnn_loss(keypoint_logits: Any, proposals: list[Any], gt_keypoints: list[Any],
+                      keypoint_matched_idxs: list[Any]) -> Any:  # fmt: skip
+    """Returns the loss of keypoints.
+
+    Args:
+        keypoint_logits: the scores (N, K, H, H).
+        proposals: the boxes of each image.
+        gt_keypoints: the true keypoints of each image.
+        keypoint_matched_idxs: the number of the true object of each box.
+
+    Raises:
+        ValueError: for maps that are not square.
+    """
+    rows, count, height, width = keypoint_logits.shape
+    if height != width:
+        raise ValueError("keypoint_logits height and width (last two elements of shape) should be equal. Instead got "
+                         f"H = {height} and W = {width}")  # fmt: skip
+    pairs = [keypoints_to_heatmap(known[index], boxes, height)
+             for boxes, known, index in zip(proposals, gt_keypoints, keypoint_matched_idxs, strict=True)]  # fmt: skip
+    goals, valid = (torch.cat([pair[k].reshape(-1) for pair in pairs]) for k in (0, 1))
+    seen = torch.where(valid > 0)[0]
+    if not seen.numel():
+        return keypoint_logits.sum() * 0
+    return F.cross_entropy(keypoint_logits.reshape(rows * count, -1)[seen], goals[seen])
+
+
 class RoIHeads(nn.Module):
     """Finds the classes and boxes of regions, and their masks.
 
@@ -69,12 +132,14 @@ class RoIHeads(nn.Module):
         mask_roi_pool: what pools regions for masks, or None.
         mask_head: what computes features of them.
         mask_predictor: what computes the scores of masks.
+        keypoint_roi_pool, keypoint_head, keypoint_predictor: the same for keypoints.
     """
 
     def __init__(self, box_roi_pool: Any, box_head: Any, box_predictor: Any, fg_iou_thresh: float,
                  bg_iou_thresh: float, batch_size_per_image: int, positive_fraction: float, bbox_reg_weights: Any,
                  score_thresh: float, nms_thresh: float, detections_per_img: int, mask_roi_pool: Any = None,
-                 mask_head: Any = None, mask_predictor: Any = None) -> None:  # fmt: skip
+                 mask_head: Any = None, mask_predictor: Any = None, keypoint_roi_pool: Any = None,
+                 keypoint_head: Any = None, keypoint_predictor: Any = None) -> None:  # fmt: skip
         super().__init__()
         self.box_similarity = box_ops.box_iou
         self.proposal_matcher = Matcher(fg_iou_thresh, bg_iou_thresh)
@@ -83,10 +148,16 @@ class RoIHeads(nn.Module):
         self.box_roi_pool, self.box_head, self.box_predictor = box_roi_pool, box_head, box_predictor
         self.score_thresh, self.nms_thresh, self.detections_per_img = score_thresh, nms_thresh, detections_per_img
         self.mask_roi_pool, self.mask_head, self.mask_predictor = mask_roi_pool, mask_head, mask_predictor
+        self.keypoint_roi_pool, self.keypoint_head = keypoint_roi_pool, keypoint_head
+        self.keypoint_predictor = keypoint_predictor
 
     def has_mask(self) -> bool:
         """Returns whether there is all that masks need."""
         return None not in (self.mask_roi_pool, self.mask_head, self.mask_predictor)
+
+    def has_keypoint(self) -> bool:
+        """Returns whether there is all that keypoints need."""
+        return None not in (self.keypoint_roi_pool, self.keypoint_head, self.keypoint_predictor)
 
     def _samples(self, proposals: list[Any], targets: Any) -> tuple[list[Any], list[Any], list[Any], Any]:
         """Returns the regions of each image that are used for the loss, and for each the number of the true object, its
@@ -129,9 +200,14 @@ class RoIHeads(nn.Module):
                 raise TypeError(f"target boxes must of float type, instead got {target['boxes'].dtype}")
             if target["labels"].dtype != torch.int64:
                 raise TypeError(f"target labels must of int64 type, instead got {target['labels'].dtype}")
+            if self.has_keypoint() and target["keypoints"].dtype != torch.float32:
+                raise TypeError(f"target keypoints must of float type, instead got {target['keypoints'].dtype}")
 
     def _masks(self, features: Any, boxes: list[Any], shapes: list[Any]) -> Any:
         return self.mask_predictor(self.mask_head(self.mask_roi_pool(features, boxes, shapes)))
+
+    def _keypoints(self, features: Any, boxes: list[Any], shapes: list[Any]) -> Any:
+        return self.keypoint_predictor(self.keypoint_head(self.keypoint_roi_pool(features, boxes, shapes)))
 
     def forward(self, features: dict[str, Any], proposals: list[Any], image_shapes: list[Any],
                 targets: Any = None) -> tuple[list[Any], dict[str, Any]]:  # fmt: skip
@@ -160,6 +236,11 @@ class RoIHeads(nn.Module):
                 chosen = scores[torch.arange(labels.shape[0], device=labels.device), labels][:, None]
                 for found, own in zip(result, chosen.split([len(f["labels"]) for f in result]), strict=True):
                     found["masks"] = own
+            if self.has_keypoint():
+                boxes = [found["boxes"] for found in result]
+                maps = self._keypoints(features, boxes, image_shapes).split([len(own) for own in boxes])
+                for found, own in zip(result, maps, strict=True):
+                    found["keypoints"], found["keypoints_scores"] = heatmaps_to_keypoints(own, found["boxes"])
             return result, {}
         if targets is None:
             raise ValueError("targets should not be None")
@@ -167,12 +248,16 @@ class RoIHeads(nn.Module):
         logits, differences = self.box_predictor(self.box_head(self.box_roi_pool(features, regions, image_shapes)))
         class_loss, box_loss = fastrcnn_loss(logits, differences, classes, goals)
         losses = {"loss_classifier": class_loss, "loss_box_reg": box_loss}
-        if self.has_mask():
+        if self.has_mask() or self.has_keypoint():
             positive = [torch.where(labels > 0)[0] for labels in classes]
             boxes = [own[where] for own, where in zip(regions, positive, strict=True)]
             index = [own[where] for own, where in zip(objects, positive, strict=True)]
+        if self.has_mask():
             masks, own = ([target[key] for target in targets] for key in ("masks", "labels"))
             losses["loss_mask"] = maskrcnn_loss(self._masks(features, boxes, image_shapes), boxes, masks, own, index)
+        if self.has_keypoint():
+            maps, known = self._keypoints(features, boxes, image_shapes), [target["keypoints"] for target in targets]
+            losses["loss_keypoint"] = keypointrcnn_loss(maps, boxes, known, index)
         return [], losses
 
 

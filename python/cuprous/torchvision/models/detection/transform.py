@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from typing import Any
 
 import cuprous.torch as torch
@@ -42,6 +43,51 @@ def paste_masks_in_image(masks: Any, boxes: Any, img_shape: tuple[int, int], pad
     if not pasted:
         return torch.zeros((0, 1, height, width), dtype=masks.dtype, device=masks.device)
     return torch.stack(pasted)[:, None]
+
+
+#: The means and standard deviations of the channels of ImageNet.
+MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+
+
+def resize_keypoints(keypoints: Any, original_size: Any, new_size: Any) -> Any:
+    """Returns keypoints (..., 3) of an image of another size.
+
+    Args:
+        keypoints: x, y and visibility of each.
+        original_size: (height, width) of their image.
+        new_size: that of the other one.
+    """
+    height, width = (torch.tensor(float(n)) / torch.tensor(float(o))
+                     for n, o in zip(new_size, original_size, strict=True))  # fmt: skip
+    return keypoints * torch.stack((width, height, torch.tensor(1.0))).to(keypoints.device)
+
+
+def checked_batch(detector: Any, images: list[Any], targets: Any) -> tuple[ImageList, Any]:
+    """Returns the images of a detector as a batch, and the targets in its coordinates.
+
+    Raises:
+        AssertionError: without targets in training, and for boxes of other shapes or without area.
+    """
+    if detector.training:
+        if targets is None:
+            raise AssertionError("targets should not be none when in training mode")
+        for target in targets:
+            shape = tuple(target["boxes"].shape)
+            if len(shape) != 2 or shape[-1] != 4:
+                raise AssertionError(f"Expected target boxes to be a tensor of shape [N, 4], got {shape}.")
+    batch, targets = detector.transform(images, targets)
+    for number, target in enumerate(targets or ()):
+        boxes = target["boxes"]
+        flat = (boxes[:, 2:] <= boxes[:, :2]).any(1)
+        if flat.any():
+            raise AssertionError("All bounding boxes should have positive height and width. Found invalid box "
+                                 f"{boxes[flat][0].tolist()} for target at index {number}.")  # fmt: skip
+    return batch, targets
+
+
+def named_features(features: Any) -> Any:
+    """Returns feature maps by name; a single one is "0"."""
+    return OrderedDict([("0", features)]) if isinstance(features, torch.Tensor) else features
 
 
 class GeneralizedRCNNTransform(nn.Module):
@@ -115,6 +161,8 @@ class GeneralizedRCNNTransform(nn.Module):
             target["boxes"] = _resized_boxes(target["boxes"], old, size)
             if "masks" in target:
                 target["masks"] = F.interpolate(target["masks"][:, None].float(), size=size)[:, 0].byte()
+            if "keypoints" in target:
+                target["keypoints"] = resize_keypoints(target["keypoints"], old, size)
         return image
 
     def _batched(self, images: list[Any]) -> ImageList:
@@ -141,6 +189,8 @@ class GeneralizedRCNNTransform(nn.Module):
             found["boxes"] = _resized_boxes(found["boxes"], shape, original)
             if "masks" in found:
                 found["masks"] = paste_masks_in_image(found["masks"], found["boxes"], original)
+            if "keypoints" in found:
+                found["keypoints"] = resize_keypoints(found["keypoints"], shape, original)
         return result
 
     def __repr__(self) -> str:
