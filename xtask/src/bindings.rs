@@ -329,7 +329,7 @@ const CUDNN: Library = Library {
 };
 
 /// The members that are used of enums that grow with each CUDA release.
-const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 19] = [
     (
         "hipDeviceAttribute",
         &[
@@ -353,6 +353,11 @@ const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
     ("hipError", &["NotSupported"]),
     ("hipMemcpy", &["DeviceToDevice"]),
     ("hipComputeMode", &[]),
+    ("AMDSMI_STATUS_", &["SUCCESS"]),
+    ("AMDSMI_TEMPERATURE_TYPE_", &["EDGE", "HOTSPOT"]),
+    ("AMDSMI_TEMP_", &["CURRENT", "CRITICAL"]),
+    ("AMDSMI_CLK_TYPE_", &["GFX", "MEM"]),
+    ("AMDSMI_MEM_TYPE_", &["VRAM"]),
     (
         "CU_JIT_",
         &[
@@ -597,9 +602,175 @@ const HIP: Library = Library {
     opaque: &["hipDeviceArch_t"],
 };
 
+/// AMD's matrix products. Debian's newest `libhipblaslt-dev` is of ROCm 7.
+const HIPBLASLT: Library = Library {
+    room: "hip-sys",
+    file: "hipblaslt",
+    name: "HipblasLtApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hipblaslt/hipblaslt.h>\n",
+    functions: &[
+        "hipblasLtCreate",
+        "hipblasLtDestroy",
+        "hipblasLtMatmul",
+        "hipblasLtMatmulAlgoGetHeuristic",
+        "hipblasLtMatmulDescCreate",
+        "hipblasLtMatmulDescDestroy",
+        "hipblasLtMatmulDescSetAttribute",
+        "hipblasLtMatmulPreferenceCreate",
+        "hipblasLtMatmulPreferenceDestroy",
+        "hipblasLtMatmulPreferenceSetAttribute",
+        "hipblasLtMatrixLayoutCreate",
+        "hipblasLtMatrixLayoutDestroy",
+        "hipblasLtMatrixLayoutSetAttribute",
+    ],
+    types: &["hipblasLtEpilogue_t", "hipblasOperation_t"],
+    opaque: &[],
+};
+
+/// AMD's products of all dtypes, on all of its GPUs.
+const ROCBLAS: Library = Library {
+    room: "hip-sys",
+    file: "rocblas",
+    name: "RocblasApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <rocblas/rocblas.h>\n",
+    functions: &[
+        "rocblas_create_handle",
+        "rocblas_destroy_handle",
+        "rocblas_gemm_strided_batched_ex",
+        "rocblas_set_atomics_mode",
+        "rocblas_set_stream",
+        "rocblas_set_workspace",
+    ],
+    types: &[],
+    opaque: &[],
+};
+
+const HIPFFT: Library = Library {
+    room: "hip-sys",
+    file: "hipfft",
+    name: "HipfftApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hipfft/hipfftXt.h>\n",
+    functions: &[
+        "hipfftCreate",
+        "hipfftDestroy",
+        "hipfftSetAutoAllocation",
+        "hipfftSetStream",
+        "hipfftSetWorkArea",
+        "hipfftXtExec",
+        "hipfftXtMakePlanMany",
+    ],
+    types: &[],
+    opaque: &[],
+};
+
+const HIPSOLVER: Library = Library {
+    room: "hip-sys",
+    file: "hipsolver",
+    name: "HipsolverApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hipsolver/hipsolver.h>\n",
+    functions: &[
+        "hipsolverDnCreate",
+        "hipsolverDnDestroy",
+        "hipsolverDnSetStream",
+        "hipsolverDnCreateParams",
+        "hipsolverDnDestroyParams",
+        "hipsolverDnXgeqrf",
+        "hipsolverDnXgeqrf_bufferSize",
+        "hipsolverDnXgetrf",
+        "hipsolverDnXgetrf_bufferSize",
+        "hipsolverDnXgetrs",
+        "hipsolverDnXpotrf",
+        "hipsolverDnXpotrf_bufferSize",
+        "hipsolverDnSorgqr",
+        "hipsolverDnDorgqr",
+        "hipsolverDnCungqr",
+        "hipsolverDnZungqr",
+        "hipsolverDnSorgqr_bufferSize",
+        "hipsolverDnDorgqr_bufferSize",
+        "hipsolverDnCungqr_bufferSize",
+        "hipsolverDnZungqr_bufferSize",
+        "hipsolverDnSsyevd",
+        "hipsolverDnDsyevd",
+        "hipsolverDnCheevd",
+        "hipsolverDnZheevd",
+        "hipsolverDnSsyevd_bufferSize",
+        "hipsolverDnDsyevd_bufferSize",
+        "hipsolverDnCheevd_bufferSize",
+        "hipsolverDnZheevd_bufferSize",
+        "hipsolverDnSgesvd",
+        "hipsolverDnDgesvd",
+        "hipsolverDnCgesvd",
+        "hipsolverDnZgesvd",
+        "hipsolverDnSgesvd_bufferSize",
+        "hipsolverDnDgesvd_bufferSize",
+        "hipsolverDnCgesvd_bufferSize",
+        "hipsolverDnZgesvd_bufferSize",
+    ],
+    types: &[],
+    opaque: &[],
+};
+
+const HIPSPARSE: Library = Library {
+    room: "hip-sys",
+    file: "hipsparse",
+    name: "HipsparseApi",
+    source: "#define __HIP_PLATFORM_AMD__\n#include <hipsparse/hipsparse.h>\n",
+    functions: &[
+        "hipsparseCreate",
+        "hipsparseDestroy",
+        "hipsparseGetErrorString",
+        "hipsparseSetStream",
+        "hipsparseCreateConstCsr",
+        "hipsparseDestroySpMat",
+        "hipsparseCreateConstDnVec",
+        "hipsparseCreateDnVec",
+        "hipsparseDestroyDnVec",
+        "hipsparseCreateConstDnMat",
+        "hipsparseCreateDnMat",
+        "hipsparseDestroyDnMat",
+        "hipsparseSpMV",
+        "hipsparseSpMV_bufferSize",
+        "hipsparseSpMM",
+        "hipsparseSpMM_bufferSize",
+    ],
+    types: &[],
+    opaque: &[],
+};
+
+/// What AMD's GPUs report about themselves.
+const AMDSMI: Library = Library {
+    room: "hip-sys",
+    file: "amdsmi",
+    name: "AmdsmiApi",
+    source: "#include <amd_smi/amdsmi.h>\n",
+    functions: &[
+        "amdsmi_init",
+        "amdsmi_shut_down",
+        "amdsmi_status_code_to_string",
+        "amdsmi_get_lib_version",
+        "amdsmi_get_socket_handles",
+        "amdsmi_get_processor_handles",
+        "amdsmi_get_gpu_device_uuid",
+        "amdsmi_get_gpu_device_bdf",
+        "amdsmi_get_gpu_asic_info",
+        "amdsmi_get_gpu_driver_info",
+        "amdsmi_get_gpu_activity",
+        "amdsmi_get_gpu_memory_total",
+        "amdsmi_get_gpu_memory_usage",
+        "amdsmi_get_temp_metric",
+        "amdsmi_get_power_info",
+        "amdsmi_get_power_cap_info",
+        "amdsmi_get_clock_info",
+        "amdsmi_get_gpu_fan_speed",
+        "amdsmi_get_gpu_process_list",
+    ],
+    types: &[],
+    opaque: &[],
+};
+
 /// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
 pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) -> Result<()> {
-    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP];
+    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP, HIPBLASLT, ROCBLAS, HIPFFT, HIPSOLVER, HIPSPARSE, AMDSMI];
     // Headers of both makers are rarely on one machine, so those of AMD are read only by name.
     let wanted = |library: &Library| only.map_or(library.room == "cuda-sys", |name| library.file == name);
     for library in all.into_iter().filter(wanted) {
@@ -620,11 +791,14 @@ pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) ->
 }
 
 fn bind(library: &Library, include: &[String]) -> Result<String> {
+    // C, because nvrtc.h and the half-precision headers include the standard library in C++. hipblaslt.h and hipfftXt.h are
+    // no C.
+    let cpp = [HIPBLASLT.file, HIPFFT.file].contains(&library.file);
+    let language = if cpp { ["-x", "c++", "-std=c++17"] } else { ["-x", "c", "-std=c11"] };
     let mut builder = bindgen::Builder::default()
         .header_contents("input.h", library.source)
         .clang_args(include.iter().map(|dir| format!("-I{dir}")))
-        // C, because nvrtc.h and the half-precision headers include the standard library in C++.
-        .clang_args(["-x", "c", "-std=c11"])
+        .clang_args(language)
         .dynamic_library_name(library.name)
         .dynamic_link_require_all(false)
         .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })
