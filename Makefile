@@ -145,7 +145,8 @@ build/sim/.built: $(SOURCES)
 build/fake-hip/.built: $(SOURCES)
 	$(LIBRARY_TESTS)
 	rm -rf build/fake-hip; mkdir -p build/fake-hip
-	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/deps/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
+	for name in amdhip64.so.5 hiprtc.so.5 hipblaslt.so.0 rocblas.so.4 hipfft.so.0 hipsolver.so.0 hipsparse.so.1; do \
+	  ln -sf ../../target/checked/deps/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
 	touch $@
 
 build/site/.installed: $(WHEEL)

@@ -750,8 +750,7 @@ const AMDSMI: Library = Library {
         "amdsmi_get_lib_version",
         "amdsmi_get_socket_handles",
         "amdsmi_get_processor_handles",
-        "amdsmi_get_gpu_device_uuid",
-        "amdsmi_get_gpu_device_bdf",
+        "amdsmi_get_gpu_enumeration_info",
         "amdsmi_get_gpu_asic_info",
         "amdsmi_get_gpu_driver_info",
         "amdsmi_get_gpu_activity",
@@ -770,7 +769,10 @@ const AMDSMI: Library = Library {
 
 /// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
 pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) -> Result<()> {
-    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP, HIPBLASLT, ROCBLAS, HIPFFT, HIPSOLVER, HIPSPARSE, AMDSMI];
+    let all = [
+        DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP, HIPBLASLT, ROCBLAS, HIPFFT,
+        HIPSOLVER, HIPSPARSE, AMDSMI,
+    ];
     // Headers of both makers are rarely on one machine, so those of AMD are read only by name.
     let wanted = |library: &Library| only.map_or(library.room == "cuda-sys", |name| library.file == name);
     for library in all.into_iter().filter(wanted) {

@@ -17,6 +17,7 @@ use crate::error::translate;
 use crate::gpu::{EventMark, Gpu, lock};
 use crate::kernel::{CudaKernel, CudaModule};
 use crate::link;
+use crate::run::MIN_GRAPH_TASKS;
 use crate::source;
 use crate::staging::{COPY_STREAM_BYTES, CopyStream};
 use crate::timing::Timing;
@@ -204,8 +205,16 @@ impl DevicePrograms for CudaDevice {
         let _reported_later = compile::prepare(&self.0, programs, progress);
     }
 
+    fn graph_threshold(&self) -> Option<usize> {
+        (self.0.arch.vendor == Vendor::Amd).then(|| self.0.graph_from.load(Relaxed))
+    }
+
+    fn set_graph_threshold(&self, launches: usize) {
+        self.0.graph_from.store(launches.max(MIN_GRAPH_TASKS), Relaxed);
+    }
+
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
-        Ok(source::listing(self.0.arch, program))
+        Ok(source::listing(self.0.arch, Some(&self.0), program))
     }
 }
 

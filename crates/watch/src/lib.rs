@@ -3,7 +3,8 @@
 //!
 //! Architecture invariant: this crate only observes. It runs no arrays and does not initialize CUDA.
 
-pub mod history;
+pub mod amdsmi;
+mod history;
 mod host;
 pub mod metrics;
 pub mod monitor;
