@@ -11,7 +11,9 @@
 //! `site-packages/nvidia/cu13/include` of the pip wheels `nvidia-cuda-runtime`, `nvidia-cuda-nvrtc`, `nvidia-nvjitlink`,
 //! `nvidia-cuda-crt`, `nvidia-cublas`, `nvidia-cufft`, `nvidia-cusolver` and `nvidia-cusparse`. `nvidia-cudnn-cu13` has a
 //! directory of its own, so `--include` may be repeated. `--only hip --include /usr/include` reads AMD's headers, of
-//! Debian's package `libamdhip64-dev`, and writes `crates/hip-sys/src/generated/`.
+//! Debian's package `libamdhip64-dev`, and writes `crates/hip-sys/src/generated/`. AMD's libraries have packages of their
+//! own: `libhipblaslt-dev`, `librocblas-dev`, `libhipfft-dev`, `libhipsolver-dev`, `libhipsparse-dev`, `libamd-smi-dev`. Of
+//! these, `hipblaslt` and `hipfft` are C++, so the standard library's headers are `--clang-include` directories too.
 //!
 //! It needs libclang: `pip install libclang`, then `LIBCLANG_PATH=.../site-packages/clang/native`. That wheel has no
 //! compiler headers, so pass the system's with `--clang-include /usr/lib/gcc/x86_64-linux-gnu/12/include`.

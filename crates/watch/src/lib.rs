@@ -3,8 +3,8 @@
 //!
 //! Architecture invariant: this crate only observes. It runs no arrays and does not initialize CUDA.
 
-pub mod amdsmi;
-mod history;
+mod amdsmi;
+pub mod history;
 mod host;
 pub mod metrics;
 pub mod monitor;
