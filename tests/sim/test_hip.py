@@ -67,9 +67,10 @@ def test_a_training_step_makes_the_same_calls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [
     "a = cp.arange(1000.0).reshape(10, 100); print(cp.sort(a[:, ::-1] % 7)[3, :5], (a + a.sum(1)[:, None]).sum())",
-    "print([cp.cumsum(cp.arange(5000))[-1].item() for _ in range(4)], cp.unique(cp.arange(100) % 9).tolist())",
+    "print([cp.cumsum(cp.arange(5000))[-1].item() for _ in range(2)], cp.unique(cp.arange(100) % 9).tolist())",
 ])  # fmt: skip
 def test_programs_without_products_make_exactly_the_same_calls(code: str, tmp_path: Path) -> None:
+    """In two runs. From the third one on, only CUDA runs a program of few kernels as a graph."""
     code = "import cuprous as cp\nfrom cuprous import _core\n_core.set_device({device!r})\n" + code
     assert run(code, tmp_path, hip=True) == run(code, tmp_path, hip=False)
 

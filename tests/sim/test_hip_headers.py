@@ -28,7 +28,9 @@ def test_values_are_those_of_amds_headers(name: str) -> None:
     text = (GENERATED / f"{name}.rs").read_text()
     constants = re.findall(r"pub const (\w+): (\w+) =\s+\w+\((\d+)\);", text)
     assert len(constants) > 3
-    checks = "\n".join(f'static_assert((unsigned)({constant}) == {value}u, "{kind}");' for constant, kind, value in constants)
+    checks = "\n".join(
+        f'static_assert((unsigned)({constant}) == {value}u, "{kind}");' for constant, kind, value in constants
+    )
     code = f"#define __HIP_PLATFORM_AMD__\n#include <{HEADERS[name]}>\n{checks}\n"
     line = ["g++", "-std=c++17", "-w", "-fsyntax-only", f"-I{include}", "-x", "c++", "-"]
     done = subprocess.run(line, input=code, capture_output=True, text=True, timeout=100)

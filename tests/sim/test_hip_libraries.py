@@ -6,12 +6,16 @@ What this cannot show: what AMD's own libraries compute, and with which kernels.
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.sim.test_hip import pytestmark, run  # noqa: F401
-from tests.simulated import HIP
+from tests.sim.test_hip import ROOT, pytestmark, run  # noqa: F401
+from tests.simulated import FOLDER, HIP
 
 START = """
 import cuprous as cp, numpy as np
@@ -74,26 +78,28 @@ for real, cplx in (("float32", "complex64"), ("float64", "complex128")):
         near(f(cp, cp.asarray(x), cp.asarray(z)), f(np, x.astype(np.float64), z.astype(np.complex128)), cplx)
     print(cplx, "hipFFT" in cp.show_code(cp.fft.fft(cp.asarray(z))))
 """
+#: Sizes that do not fit into the memory that a block shares, from which on the library is called.
 DECOMPOSITIONS = """
-for name in ("float32", "float64", "complex64", "complex128"):
+for name, n in (("float32", 130), ("float64", 92), ("complex64", 92), ("complex128", 66)):
     wide = np.complex128 if name[0] == "c" else np.float64
-    a, b = array(name, 2, 130, 130), array(name, 2, 130, 3)
-    h = (a @ a.conj().swapaxes(1, 2) / 130 + np.eye(130)).astype(name)
+    a, b = array(name, 2, n, n), array(name, 2, n, 3)
+    h = (a @ a.conj().swapaxes(1, 2) / n + np.eye(n)).astype(name)
     A, B, H = (cp.asarray(x) for x in (a, b, h))
     near(cp.linalg.cholesky(H), np.linalg.cholesky(h.astype(wide)), name)
-    near(cp.linalg.cholesky(H, upper=True) , np.linalg.cholesky(h.astype(wide)).conj().swapaxes(1, 2), name)
+    near(cp.linalg.cholesky(H, upper=True), np.linalg.cholesky(h.astype(wide)).conj().swapaxes(1, 2), name)
     near(A @ cp.linalg.solve(A, B), b.astype(wide), name)
     near(cp.linalg.slogdet(A)[1], np.linalg.slogdet(a.astype(wide))[1], name)
-    for tall in (A[:, :, :70], A[:, :70]):
+    k = n - 20
+    for tall in (A[:1, :, :k], A[:1, :k]):
         host = cp.asnumpy(tall).astype(wide)
         q, r = cp.linalg.qr(tall)
         near(q @ r, host, name)
-        near(q.conj().swapaxes(1, 2) @ q, np.broadcast_to(np.eye(q.shape[2]), (2, q.shape[2], q.shape[2])), name)
+        near(q.conj().swapaxes(1, 2) @ q, np.broadcast_to(np.eye(q.shape[2]), (1, q.shape[2], q.shape[2])), name)
         for full in (False, True):
             u, s, v = cp.linalg.svd(tall, full_matrices=full)
             near(s, np.linalg.svd(host, compute_uv=False), name)
-            near((u[:, :, :70] * s[:, None]) @ v[:, :70], host, name)
-        near(cp.linalg.svdvals(tall), np.linalg.svd(host, compute_uv=False), name)
+            near((u[:, :, :k] * s[:, None]) @ v[:, :k], host, name)
+    near(cp.linalg.svdvals(A), np.linalg.svd(a.astype(wide), compute_uv=False), name)
     for uplo in "LU":
         values, vectors = cp.linalg.eigh(H, UPLO=uplo)
         near(values, np.linalg.eigvalsh(h.astype(wide)), name)
@@ -103,7 +109,7 @@ for name in ("float32", "float64", "complex64", "complex128"):
 try:
     cp.synchronize(); cp.linalg.eig(cp.asarray(array("float64", 130, 130)))[0].sum().item()
 except Exception as error:
-    print(error)
+    print(str(error).splitlines()[0])
 """
 SPARSE = """
 import cuprous.scipy.sparse as sparse, scipy.sparse
@@ -138,9 +144,7 @@ def test_products(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["rocblas", "hipblaslt", "none"])
-def test_products_without_all_libraries(
-    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_without_all_libraries(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """hipBLASLt lacks float64 and complex numbers here, rocBLAS the bias; our own kernel does what is left."""
     monkeypatch.setattr("tests.sim.test_hip.HIP", with_libraries(tmp_path, library))
     lines, _ = run(START + PRODUCTS + BIAS, tmp_path, hip=True)
@@ -171,10 +175,56 @@ def test_sparse_products(tmp_path: Path) -> None:
     ("cp.fft.fft(cp.ones(1009)).sum().item()", "hipFFT"),
     ("cp.linalg.svd(cp.ones((600, 600)))[1].sum().item()", "hipSOLVER"),
 ])  # fmt: skip
-def test_a_missing_library_is_named(
-    code: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_named(code: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.sim.test_hip.HIP", with_libraries(tmp_path))
     code = f"try:\n    {code}\nexcept Exception as error:\n    print(str(error).splitlines()[0])"
     lines, _ = run(START + code, tmp_path, hip=True)
     assert f"{library} was not found" in lines[0] and "CUPROUS_ROCM_PATH" in lines[0]
+
+
+def test_the_doctor_lists_the_libraries(tmp_path: Path) -> None:
+    env = os.environ | {"CUPROUS_CUDA_PATH": str(FOLDER), "CUPROUS_ROCM_PATH": str(with_libraries(tmp_path, "hipfft"))}
+    done = command("doctor", "--json", env=env)
+    checks = {check["name"]: check for check in json.loads(done)["checks"]}
+    assert (checks["hipFFT"]["state"], checks["hipSOLVER"]["state"]) == ("ok", "note")
+    assert checks["hipFFT"]["found"].endswith("libhipfft.so.0")
+    assert "decompositions of larger matrices raise" in checks["hipSOLVER"]["found"]
+
+
+def command(*arguments: str, env: dict[str, str]) -> str:
+    line = [sys.executable, "-m", "cuprous", *arguments]
+    return subprocess.run(line, env=env, cwd=ROOT, capture_output=True, text=True, timeout=100).stdout
+
+
+#: Six runs of a program of few kernels, each of which needs the one before.
+FEW_KERNELS = """
+import cuprous as cp
+from cuprous import _core
+_core.set_device({device!r})
+a = cp.asarray([[1.0, 2.0], [3.0, 5.0]])
+for _ in range(6):
+    y = a
+    for axis in (0, 1, 0):
+        y = y - y.max(axis, keepdims=True)
+    y.sum().item()
+"""
+
+
+def test_programs_are_graphs_from_a_measured_number_of_kernels(tmp_path: Path) -> None:
+    """Until it was measured, from ten on."""
+    assert "cuGraphLaunch" not in run(FEW_KERNELS, tmp_path, hip=True)[1]
+    cache = tmp_path / "cubins"
+    env = os.environ | {"CUPROUS_CACHE_DIR": str(cache), "CUPROUS_DEVICE": "cpu"}
+    env.pop("CUPROUS_CUDA_PATH", None)
+    machine = json.loads(command("calibrate", "--quick", "--json", env=env))
+    copies = dict.fromkeys(("up", "down", "up_pinned", "down_pinned"), 1e10) | {"latency": 1e-5}
+    gpu = machine["cpu"] | {"graph": 2, "copies": copies}
+    machine |= {"board": f"Simulated GPU (waves of {wave()}), HIP 5.4", "gpu": gpu}
+    (file,) = cache.glob("*.json")
+    file.write_text(json.dumps(machine))
+    (tmp_path / "hip.log").unlink()
+    assert "cuGraphLaunch" in run(FEW_KERNELS, tmp_path, hip=True)[1]
+
+
+def wave() -> str:
+    return dict(part.split("=", 1) for part in os.environ["CUPROUS_SIM"].split(","))["wave"]

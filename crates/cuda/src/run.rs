@@ -263,7 +263,10 @@ impl CudaProgram {
         self.submitted = 0;
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
         let run = Run { buffers, scalars, scratch, private: DevPtr::NULL };
-        let graphed = replay && !self.stream_only && self.runs >= GRAPH_FROM_RUN && self.tasks.len() >= self.gpu.graph_from.load(Relaxed);
+        let graphed = replay
+            && !self.stream_only
+            && self.runs >= GRAPH_FROM_RUN
+            && self.tasks.len() >= self.gpu.graph_from.load(Relaxed);
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
             (None, false) => self.stream_marked(run),

@@ -119,8 +119,7 @@ impl Reader {
     fn gpu(&self, gpu: amdsmi_processor_handle, index: u32) -> Gpu {
         let api = self.api;
         let asic = filled(|to: *mut amdsmi_asic_info_t| call!(api, amdsmi_get_gpu_asic_info(gpu, to)));
-        let numbers =
-            filled(|to: *mut amdsmi_enumeration_info_t| call!(api, amdsmi_get_gpu_enumeration_info(gpu, to)));
+        let numbers = filled(|to: *mut amdsmi_enumeration_info_t| call!(api, amdsmi_get_gpu_enumeration_info(gpu, to)));
         let busy = filled(|to: *mut amdsmi_engine_usage_t| call!(api, amdsmi_get_gpu_activity(gpu, to)));
         let power = filled(|to: *mut amdsmi_power_info_t| call!(api, amdsmi_get_power_info(gpu, to)));
         let cap = filled(|to: *mut amdsmi_power_cap_info_t| call!(api, amdsmi_get_power_cap_info(gpu, 0, to)));
@@ -166,7 +165,8 @@ impl Reader {
 
     fn running(&self, gpu: amdsmi_processor_handle, index: u32) -> Vec<GpuProcess> {
         let (api, mut count) = (self.api, 0);
-        let list = |count: *mut u32, to: *mut amdsmi_proc_info_t| call!(api, amdsmi_get_gpu_process_list(gpu, count, to));
+        let list =
+            |count: *mut u32, to: *mut amdsmi_proc_info_t| call!(api, amdsmi_get_gpu_process_list(gpu, count, to));
         if list(&raw mut count, std::ptr::null_mut()).is_none() || count == 0 {
             return Vec::new();
         }
