@@ -1,7 +1,7 @@
-"""What libraries compute on a GPU of AMD: hipBLASLt, rocBLAS, hipFFT, hipSOLVER and hipSPARSE, as NumPy and SciPy compute it.
+"""AMD's libraries compute what NumPy and SciPy compute: hipBLASLt, rocBLAS, hipFFT, hipSOLVER and hipSPARSE.
 
-The libraries are those of crates/fake-hip, which translates AMD's values back and forwards to the simulated libraries of NVIDIA.
-What this cannot show: what AMD's own libraries compute, and with which kernels.
+The libraries are those of crates/fake-hip, which translates AMD's values back and forwards to the simulated libraries
+of NVIDIA. What this cannot show: what AMD's own libraries compute, and with which kernels.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ for name in ALLOWED:
 BIAS = """
 import cuprous.torch as torch
 for name in ("float32", "bfloat16", "float16"):
-    x, w, b = (torch.tensor(array("float32", *shape), device="cuda").to(getattr(torch, name)) for shape in [(20, 33), (35, 33), (35,)])
+    arrays = (array("float32", *shape) for shape in [(20, 33), (35, 33), (35,)])
+    x, w, b = (torch.tensor(x, device="cuda").to(getattr(torch, name)) for x in arrays)
     out = torch.nn.functional.linear(x, w, b)
     wide = [v.float().cpu().numpy().astype(np.float64) for v in (x, w, b)]
     error = np.abs(out.float().cpu().numpy() - (wide[0] @ wide[1].T + wide[2])).max()
