@@ -108,7 +108,7 @@ for name, n in (("float32", 130), ("float64", 92), ("complex64", 92), ("complex1
     near(cp.linalg.eigvalsh(H[0]), np.linalg.eigvalsh(h[0].astype(wide)), name)
     print(name, "hipSOLVER" in cp.show_code(cp.linalg.cholesky(H)))
 try:
-    cp.synchronize(); cp.linalg.eig(cp.asarray(array("float64", 130, 130)))[0].sum().item()
+    cp.linalg.eig(cp.asarray(array("float64", 5, 5)))
 except Exception as error:
     print(str(error).splitlines()[0])
 """
@@ -162,7 +162,7 @@ def test_transforms(tmp_path: Path) -> None:
 def test_decompositions(tmp_path: Path) -> None:
     *lines, error = run(START + DECOMPOSITIONS, tmp_path, hip=True)[0]
     assert lines == ["float32 True", "float64 True", "complex64 True", "complex128 True"]
-    assert "hipSOLVER has no eigenvalues of general matrices" in error
+    assert error.startswith("[linalg.eig] not supported on hip:0"), error
 
 
 def test_sparse_products(tmp_path: Path) -> None:

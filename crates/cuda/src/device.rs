@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, RoutineOp};
+use cuprous_core::{Buffer, LinalgOp, RoutineOp};
 use cuprous_plan::device::{DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Mark};
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
@@ -185,6 +185,8 @@ impl DevicePrograms for CudaDevice {
                 self.0.with_dnn(|dnn| dnn.supports_attention(of)).unwrap_or(false)
             }
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
+            // hipSOLVER has no eigenvalues of general matrices.
+            RoutineOp::Linalg(LinalgOp::Eig { .. }) => self.0.arch.vendor == Vendor::Nvidia,
             // Tables are sorts, searches and scatters; attention and norms without a gradient are formulas.
             call => !call.is_composable(),
         }

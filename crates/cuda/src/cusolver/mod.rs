@@ -98,11 +98,6 @@ impl Cusolver {
     pub fn workspace_size(&mut self, problem: &Problem) -> Result<WorkspaceSize> {
         let api = driver::cusolver()?;
         self.context.make_current()?;
-        if driver::vendor() == Vendor::Amd && matches!(problem.task, Task::Eig { .. }) {
-            return Err(CudaError::Unsupported(
-                "[linalg] hipSOLVER has no eigenvalues of general matrices; move larger ones to the CPU".into(),
-            ));
-        }
         let mut workspace_size = WorkspaceSize::default();
         // The library reads dimensions and types only, but some functions refuse null for an operand.
         let dummy = 256 as *mut c_void;
