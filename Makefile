@@ -145,7 +145,8 @@ build/sim/.built: $(SOURCES)
 build/fake-hip/.built: $(SOURCES)
 	$(LIBRARY_TESTS)
 	rm -rf build/fake-hip; mkdir -p build/fake-hip
-	for name in amdhip64.so.5 hiprtc.so.5; do ln -sf ../../target/checked/deps/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
+	for name in amdhip64.so.5 hiprtc.so.5 hipblaslt.so.0 rocblas.so.4 hipfft.so.0 hipsolver.so.0 hipsparse.so.1; do \
+	  ln -sf ../../target/checked/deps/libcuprous_fake_hip.so build/fake-hip/lib$$name; done
 	touch $@
 
 build/site/.installed: $(WHEEL)
@@ -251,7 +252,7 @@ SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine
                 tests/gpu/test_special_values.py tests/test_fuzz.py::test_every_template_is_valid \
                 tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py
-SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_lanes.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
+SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_headers.py tests/sim/test_hip_lanes.py tests/sim/test_hip_libraries.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
                 tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/gpu/test_special_values.py \
                 tests/test_fuzz.py::test_every_template_is_valid tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py

@@ -81,6 +81,36 @@ def test_a_management_library_that_fails(two_gpus: dict[str, str | None]) -> Non
     assert "management library" in seen["no_gpu"]
 
 
+@pytest.fixture
+def gpus_of_amd(tmp_path: Path) -> dict[str, str | None]:
+    machine = Machine(tmp_path).card(vendor="0x1002")
+    folder = compiled("amdsmi.c", "libamd_smi.so.26")
+    return machine.set(CUPROUS_ROCM_PATH=str(folder)).environment() | {"CUPROUS_RUNTIME_DIR": str(tmp_path / "run")}
+
+
+def test_reported_values_of_gpus_of_amd(gpus_of_amd: dict[str, str | None]) -> None:
+    seen = look(**gpus_of_amd)
+    assert seen["driver"] == "6.14.14"
+    first, second = seen["gpus"]
+    want = {
+        "name": "AMD Stand-in", "uuid": "GPU-9a2c5ad0c1b4ef10", "utilization": 83, "memory_busy": 41,
+        "memory_used": 20 * GIB, "memory_total": 192 * GIB, "temperature": 66, "temperature_limit": 100, "power": 412.0,
+        "power_limit": 750.0, "fan": 20, "clock": 1400, "clock_limit": 2100, "memory_clock": 1300, "index": 0,
+    }  # fmt: skip
+    assert {name: first[name] for name in want} == want
+    # A value that a device does not report is unknown, not zero.
+    assert (second["name"], second["index"]) == ("AMD Mute", 1)
+    assert all(second[name] is None for name in ("utilization", "power", "temperature", "memory_used", "fan"))
+    (process,) = seen["processes"]
+    assert (process["memory"], process["gpu"], process["name"]) == (3 * GIB, 0, "/usr/bin/other")
+    assert "AMD Stand-in" in command("top", "--once", **gpus_of_amd).stdout
+
+
+def test_versions_of_amds_library_with_other_structs_are_refused(gpus_of_amd: dict[str, str | None]) -> None:
+    # They had the year there.
+    assert look(**gpus_of_amd, STAND_IN_AMDSMI="25")["gpus"] == []
+
+
 USER = """
 import sys, os
 import cuprous as cp

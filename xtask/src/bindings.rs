@@ -1,10 +1,13 @@
 //! Generates bindings to the libraries of NVIDIA and AMD, for the functions that Cuprous calls.
 
+mod amd;
+
 use std::path::Path;
 
 use bindgen::callbacks::{EnumVariantCustomBehavior, EnumVariantValue, ParseCallbacks};
 
 use crate::{HEADER, Result};
+use amd::{AMDSMI, HIP, HIPBLASLT, HIPFFT, HIPSOLVER, HIPSPARSE, ROCBLAS};
 
 struct Library {
     /// The crate that the file belongs to.
@@ -329,7 +332,7 @@ const CUDNN: Library = Library {
 };
 
 /// The members that are used of enums that grow with each CUDA release.
-const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
+const KEPT_MEMBERS: [(&str, &[&str]); 19] = [
     (
         "hipDeviceAttribute",
         &[
@@ -353,6 +356,11 @@ const KEPT_MEMBERS: [(&str, &[&str]); 14] = [
     ("hipError", &["NotSupported"]),
     ("hipMemcpy", &["DeviceToDevice"]),
     ("hipComputeMode", &[]),
+    ("AMDSMI_STATUS_", &["SUCCESS"]),
+    ("AMDSMI_TEMPERATURE_TYPE_", &["EDGE", "HOTSPOT"]),
+    ("AMDSMI_TEMP_", &["CURRENT", "CRITICAL"]),
+    ("AMDSMI_CLK_TYPE_", &["GFX", "MEM"]),
+    ("AMDSMI_MEM_TYPE_", &["VRAM"]),
     (
         "CU_JIT_",
         &[
@@ -568,38 +576,12 @@ impl ParseCallbacks for HideUnused {
     }
 }
 
-/// The driver of AMD's GPUs. Functions that the headers of HIP 5.2 lack are declared here, with types of theirs.
-const HIP: Library = Library {
-    room: "hip-sys",
-    file: "hip",
-    name: "HipApi",
-    source: "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n\
-             hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream);\n\
-             hipError_t hipGetDevicePropertiesR0600(void *properties, int device);\n",
-    functions: &[
-        "hipDeviceEnablePeerAccess",
-        "hipDeviceGetAttribute",
-        "hipDriverGetVersion",
-        "hipGetDevice",
-        "hipGetDeviceProperties",
-        "hipGetDevicePropertiesR0600",
-        "hipGetErrorName",
-        "hipGetErrorString",
-        "hipGraphAddKernelNode",
-        "hipGraphAddMemcpyNode1D",
-        "hipGraphExecKernelNodeSetParams",
-        "hipGraphExecMemcpyNodeSetParams1D",
-        "hipGraphUpload",
-        "hipMemcpyPeerAsync",
-        "hipSetDevice",
-    ],
-    types: &[],
-    opaque: &["hipDeviceArch_t"],
-};
-
 /// Writes one file for each library, or for one of them. `crates` is the folder of all crates.
 pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) -> Result<()> {
-    let all = [DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP];
+    let all = [
+        DRIVER, NVRTC, NVJITLINK, CUBLASLT, CUFFT, CUSOLVER, CUSPARSE, CUDNN, HIP, HIPBLASLT, ROCBLAS, HIPFFT,
+        HIPSOLVER, HIPSPARSE, AMDSMI,
+    ];
     // Headers of both makers are rarely on one machine, so those of AMD are read only by name.
     let wanted = |library: &Library| only.map_or(library.room == "cuda-sys", |name| library.file == name);
     for library in all.into_iter().filter(wanted) {
@@ -620,11 +602,14 @@ pub(crate) fn generate(include: &[String], only: Option<&str>, crates: &Path) ->
 }
 
 fn bind(library: &Library, include: &[String]) -> Result<String> {
+    // C, because nvrtc.h and the half-precision headers include the standard library in C++. hipblaslt.h and hipfftXt.h are
+    // no C.
+    let cpp = [HIPBLASLT.file, HIPFFT.file].contains(&library.file);
+    let language = if cpp { ["-x", "c++", "-std=c++17"] } else { ["-x", "c", "-std=c11"] };
     let mut builder = bindgen::Builder::default()
         .header_contents("input.h", library.source)
         .clang_args(include.iter().map(|dir| format!("-I{dir}")))
-        // C, because nvrtc.h and the half-precision headers include the standard library in C++.
-        .clang_args(["-x", "c", "-std=c11"])
+        .clang_args(language)
         .dynamic_library_name(library.name)
         .dynamic_link_require_all(false)
         .default_enum_style(bindgen::EnumVariation::NewType { is_bitfield: false, is_global: false })

@@ -157,6 +157,9 @@ pub struct Rates {
     pub program: f64,
     /// Seconds to record an operation.
     pub record: f64,
+    /// The number of kernels from which a program is faster as a graph, on a GPU where that was measured; else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub graph: usize,
     /// On a CPU, seconds to start and join the threads that share larger work.
     #[serde(default)]
     pub share: f64,
@@ -172,6 +175,11 @@ pub struct Rates {
     pub startup: f64,
     /// Copies to and from the host. `None` for the host itself.
     pub copies: Option<Copies>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// Returns true if the kind of work is an elementwise function other than a random number generator.
@@ -262,6 +270,7 @@ impl Rates {
             launch: 0.0,
             program: 0.0,
             record: 3e-7,
+            graph: 0,
             share: 0.0,
             threads: 1.0,
             together: 0.0,
@@ -346,6 +355,7 @@ impl Rates {
             launch: whole.launch,
             program: whole.program,
             record: whole.record,
+            graph: whole.graph,
             share: whole.share,
             memory: whole.memory,
             startup: whole.startup,

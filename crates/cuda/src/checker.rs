@@ -90,7 +90,8 @@ impl Checker {
     /// # Errors
     /// The first kernel that does not compile, including those that waited.
     pub fn check(&self, program: &Program) -> cuprous_core::Result<()> {
-        let stages = |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), program, step)?.kernels.stages);
+        let stages =
+            |step, target: &str| Ok(plan_step(Arch::H200.of_target(target), None, program, step)?.kernels.stages);
         program
             .steps
             .iter()

@@ -28,9 +28,11 @@ fn kernels(arch: Arch, program: &Program, step: &Step) -> Generated {
 }
 
 /// Plans one step of a program: its kernels and library routines.
-pub(crate) fn plan_step(arch: Arch, program: &Program, step: &Step) -> Result<Planned> {
+///
+/// Without a GPU, libraries that may lack the problem are taken to lack it.
+pub(crate) fn plan_step(arch: Arch, gpu: Option<&Gpu>, program: &Program, step: &Step) -> Result<Planned> {
     match step {
-        Step::Routine(call) => routines::plan(call, arch, options(program)),
+        Step::Routine(call) => routines::plan(call, arch, options(program), gpu),
         _ => Ok(kernels(arch, program, step).into()),
     }
 }
@@ -46,7 +48,7 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
                 let generate = || kernels(gpu.arch, program, step);
                 Ok(templates.get(program.aligned, step, generate).into())
             }
-            _ => plan_step(gpu.arch, program, step),
+            _ => plan_step(gpu.arch, Some(gpu), program, step),
         };
         program.steps.iter().map(plan).collect::<Result<Vec<_>>>()?
     };
@@ -76,7 +78,8 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
 pub(crate) fn prepare(gpu: &Gpu, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize)) -> Result<()> {
     gpu.context.make_current()?;
     let steps = programs.iter().flat_map(|program| program.steps.iter().map(move |step| (program, step)));
-    let planned: Vec<Planned> = steps.filter_map(|(program, step)| plan_step(gpu.arch, program, step).ok()).collect();
+    let planned: Vec<Planned> =
+        steps.filter_map(|(program, step)| plan_step(gpu.arch, Some(gpu), program, step).ok()).collect();
     let mut stages: Vec<&Stage> = planned.iter().flat_map(|p| &p.kernels.stages).collect();
     // The longest kernels take seconds to compile, so they begin first.
     stages.sort_by_key(|stage| std::cmp::Reverse(stage.code.len()));

@@ -9,7 +9,7 @@ use sys::cusparse::{
     cusparseIndexType_t, cusparseOperation_t, cusparseOrder_t, cusparseSpMMAlg_t, cusparseSpMVAlg_t, cusparseStatus_t,
 };
 
-use crate::driver::{Context, DevPtr, Stream, is_started};
+use crate::driver::{self, Context, DevPtr, Stream, is_started};
 use crate::error::{CudaError, Result};
 
 /// Element types.
@@ -149,7 +149,7 @@ impl Cusparse {
     /// # Errors
     /// The library is not installed or does not start.
     pub(crate) fn new(context: &'static Context) -> Result<Cusparse> {
-        let api = sys::cusparse()?;
+        let api = driver::cusparse()?;
         context.make_current()?;
         let mut handle: cusparseHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
@@ -166,7 +166,7 @@ impl Cusparse {
         let dummy = DevPtr(1 << 8);
         let operands = SparseOperands { starts: dummy, columns: dummy, values: dummy, dense: dummy, out: dummy };
         self.context.make_current()?;
-        let api = sys::cusparse()?;
+        let api = driver::cusparse()?;
         let descriptors = Descriptors::new(api, product, &operands)?;
         let (one, zero) = (Aligned(product.element.one()), Aligned([0; 16]));
         let (one, zero) = (one.0.as_ptr().cast::<c_void>(), zero.0.as_ptr().cast::<c_void>());
@@ -215,7 +215,7 @@ impl Cusparse {
         stream: &Stream,
     ) -> Result<()> {
         self.context.make_current()?;
-        let api = sys::cusparse()?;
+        let api = driver::cusparse()?;
         let descriptors = Descriptors::new(api, product, operands)?;
         let (one, zero) = (Aligned(product.element.one()), Aligned([0; 16]));
         let (one, zero) = (one.0.as_ptr().cast::<c_void>(), zero.0.as_ptr().cast::<c_void>());
@@ -248,7 +248,7 @@ impl Cusparse {
 impl Drop for Cusparse {
     fn drop(&mut self) {
         if is_started()
-            && let Ok(api) = sys::cusparse()
+            && let Ok(api) = driver::cusparse()
         {
             // SAFETY: the handle is owned by this value.
             let _at_worst_leaked = unsafe { call!(api, &NO_PROBLEM, cusparseDestroy(self.handle)) };

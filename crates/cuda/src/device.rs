@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, RoutineOp};
+use cuprous_core::{Buffer, LinalgOp, RoutineOp};
 use cuprous_plan::device::{DeviceKernels, DeviceMemory, DeviceOrder, DevicePrograms, DeviceStatistics, Mark};
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
@@ -17,6 +17,7 @@ use crate::error::translate;
 use crate::gpu::{EventMark, Gpu, lock};
 use crate::kernel::{CudaKernel, CudaModule};
 use crate::link;
+use crate::run::MIN_GRAPH_TASKS;
 use crate::source;
 use crate::staging::{COPY_STREAM_BYTES, CopyStream};
 use crate::timing::Timing;
@@ -184,6 +185,8 @@ impl DevicePrograms for CudaDevice {
                 self.0.with_dnn(|dnn| dnn.supports_attention(of)).unwrap_or(false)
             }
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
+            // hipSOLVER has no eigenvalues of general matrices.
+            RoutineOp::Linalg(LinalgOp::Eig { .. }) => self.0.arch.vendor == Vendor::Nvidia,
             // Tables are sorts, searches and scatters; attention and norms without a gradient are formulas.
             call => !call.is_composable(),
         }
@@ -204,8 +207,16 @@ impl DevicePrograms for CudaDevice {
         let _reported_later = compile::prepare(&self.0, programs, progress);
     }
 
+    fn graph_threshold(&self) -> Option<usize> {
+        (self.0.arch.vendor == Vendor::Amd).then(|| self.0.graph_from.load(Relaxed))
+    }
+
+    fn set_graph_threshold(&self, launches: usize) {
+        self.0.graph_from.store(launches.max(MIN_GRAPH_TASKS), Relaxed);
+    }
+
     fn source(&self, program: &Program) -> cuprous_core::Result<String> {
-        Ok(source::listing(self.0.arch, program))
+        Ok(source::listing(self.0.arch, Some(&self.0), program))
     }
 }
 

@@ -1,7 +1,7 @@
 //! One GPU: its context, streams, memory pool and libraries. Everything that a device hands out shares it.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use cuprous_core::profile::{self, Kind};
@@ -18,6 +18,7 @@ use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
+use crate::run::{AMD_GRAPH_TASKS, MIN_GRAPH_TASKS};
 use crate::staging::{CopyStream, Pinned, Staging};
 use crate::templates::{Kernels, Templates};
 use crate::timing::{SpanStart, Timing};
@@ -56,6 +57,8 @@ pub(crate) struct Gpu {
     pub(crate) events: Mutex<Vec<Event>>,
     /// The stream for values that are read before the submitted work is done.
     pub(crate) reads: OnceLock<Stream>,
+    /// The number of tasks from which a program runs as a graph.
+    pub(crate) graph_from: AtomicUsize,
 }
 
 /// Counters of this device that `stats()` shows.
@@ -150,6 +153,10 @@ impl Gpu {
             shared: AtomicBool::new(false),
             events: Mutex::default(),
             reads: OnceLock::new(),
+            graph_from: AtomicUsize::new(match arch.vendor {
+                Vendor::Nvidia => MIN_GRAPH_TASKS,
+                Vendor::Amd => AMD_GRAPH_TASKS,
+            }),
         })
     }
 
@@ -225,19 +232,8 @@ impl Gpu {
         }
     }
 
-    /// Returns an error on a GPU of AMD: its library `theirs` does the work, and is not called yet.
-    fn needs_nvidia(&self, work: &str, theirs: &str) -> Result<()> {
-        match self.arch.vendor {
-            Vendor::Nvidia => Ok(()),
-            Vendor::Amd => Err(CudaError::Unsupported(format!(
-                "{work} need {theirs} on a GPU of AMD, which Cuprous does not call yet; move the arrays to the CPU for them"
-            ))),
-        }
-    }
-
     /// Runs `f` with cuBLASLt and its workspace, loaded on first use.
     pub(crate) fn with_blas<T>(&self, f: impl FnOnce(&mut CublasLt, Workspace) -> Result<T>) -> Result<T> {
-        self.needs_nvidia("these products of matrices", "hipBLASLt")?;
         let mut blas = lock(&self.blas);
         let (library, workspace) = get_or_create(&mut blas, || {
             let library = CublasLt::new(self.context)?;
@@ -253,7 +249,6 @@ impl Gpu {
     /// Returns a plan for Fourier transforms. Its tables do not come from the pool, so the pool releases its free
     /// memory if there is too little for them.
     pub(crate) fn fft_plan(&self, batch: &cufft::Batch) -> Result<Arc<cufft::Plan>> {
-        self.needs_nvidia("Fourier transforms of this length", "hipFFT")?;
         lock(&self.ffts).get(batch, || match cufft::Plan::new(self.context, batch) {
             Err(error) if error.is_out_of_memory() => {
                 lock(&self.pool).free_all_blocks()?;
@@ -265,19 +260,23 @@ impl Gpu {
 
     /// Runs `f` with cuSOLVER, loaded on first use.
     pub(crate) fn with_solver<T>(&self, f: impl FnOnce(&mut Cusolver) -> Result<T>) -> Result<T> {
-        self.needs_nvidia("matrix decompositions of this size", "hipSOLVER")?;
         f(get_or_create(&mut lock(&self.solver), || Cusolver::new(self.context))?)
     }
 
     /// Runs `f` with cuSPARSE, loaded on first use.
     pub(crate) fn with_sparse<T>(&self, f: impl FnOnce(&mut Cusparse) -> Result<T>) -> Result<T> {
-        self.needs_nvidia("products of sparse matrices", "hipSPARSE")?;
         f(get_or_create(&mut lock(&self.sparse), || Cusparse::new(self.context))?)
     }
 
     /// Runs `f` with cuDNN, loaded on first use.
     pub(crate) fn with_dnn<T>(&self, f: impl FnOnce(&mut Cudnn) -> Result<T>) -> Result<T> {
-        self.needs_nvidia("fused convolutions, attention and recurrent layers", "MIOpen")?;
+        if self.arch.vendor == Vendor::Amd {
+            return Err(CudaError::Unsupported(
+                "fused convolutions, attention and recurrent layers need MIOpen on a GPU of AMD, which Cuprous does not \
+                 call"
+                    .into(),
+            ));
+        }
         let mut dnn = lock(&self.dnn);
         let library = get_or_create(&mut dnn, || Cudnn::new(self.context))?;
         let before = library.queries;

@@ -40,7 +40,7 @@ mod gpu_tests;
 
 /// Returns the CUDA C++ that an H200 would run for a program, as a listing. Needs no GPU.
 pub fn source(program: &cuprous_plan::Program) -> String {
-    source::listing(codegen::Arch::H200, program)
+    source::listing(codegen::Arch::H200, None, program)
 }
 
 pub use checker::Checker;

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use cuprous_core::Scalar;
 use cuprous_core::profile::{self, Kind, Origin};
@@ -19,9 +20,13 @@ use crate::kernel::CudaKernel;
 use crate::routines::{Planned, Routine, RoutineCopy, Run};
 use crate::timing::{Marks, ProfileSampling, SpanStart, Timing};
 
-/// A program becomes a graph at this run, if it has at least `MIN_GRAPH_TASKS` tasks.
+/// A program becomes a graph at this run, if it has at least `Gpu::graph_from` tasks.
 const GRAPH_FROM_RUN: u32 = 3;
-const MIN_GRAPH_TASKS: usize = 2;
+/// Fewer tasks than this gain nothing by a graph.
+pub(crate) const MIN_GRAPH_TASKS: usize = 2;
+/// The number of tasks on a GPU of AMD, until `cuprous calibrate` has measured it. Replaying took 15 µs for one node and 3.9
+/// µs a node for 941 (gfx1100, ROCm's issue rocm-systems#10834). At some 5 µs a launch, ten nodes take the same either way.
+pub(crate) const AMD_GRAPH_TASKS: usize = 10;
 /// After this many recaptures of routines within `RECAPTURE_WINDOW` runs a program runs on the stream for good. Without
 /// the window, alternating between a few models would move a program off its graph sooner or later.
 const MAX_RECAPTURES: u32 = 8;
@@ -258,7 +263,10 @@ impl CudaProgram {
         self.submitted = 0;
         let scratch = self.gpu.alloc(self.scratch_bytes)?;
         let run = Run { buffers, scalars, scratch, private: DevPtr::NULL };
-        let graphed = replay && !self.stream_only && self.runs >= GRAPH_FROM_RUN && self.tasks.len() >= MIN_GRAPH_TASKS;
+        let graphed = replay
+            && !self.stream_only
+            && self.runs >= GRAPH_FROM_RUN
+            && self.tasks.len() >= self.gpu.graph_from.load(Relaxed);
         let result = match (profile::current(), graphed) {
             (None, true) => self.replay(run),
             (None, false) => self.stream_marked(run),

@@ -14,11 +14,7 @@ use crate::loader;
 /// hiprtc is not installed.
 pub fn hiprtc() -> Result<&'static NvrtcApi, MissingLibrary> {
     static LOADED: OnceLock<NvrtcApi> = OnceLock::new();
-    if let Some(api) = LOADED.get() {
-        return Ok(api);
-    }
-    let api = loader::HIPRTC.open(load)?;
-    Ok(LOADED.get_or_init(|| api))
+    loader::once(&LOADED, &loader::HIPRTC, load)
 }
 
 /// Returns the files of the run-time compiler, without opening them: hiprtc and the compiler that it calls. Files that the

@@ -5,7 +5,7 @@
 //! versions come first. A wheel has files without a version in their names.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cuprous_cuda_sys::MissingLibrary;
 
@@ -34,6 +34,20 @@ pub(crate) const HIPRTC: Library = Library {
 /// The compiler that hiprtc calls.
 pub(crate) const COMGR: Library =
     Library { name: "comgr", files: &["libamd_comgr.so.3", "libamd_comgr.so.2", "libamd_comgr.so"], cure: CURE };
+
+/// The libraries of ROCm 6 and newer: earlier ones number the types of elements otherwise.
+pub(crate) const HIPBLASLT: Library =
+    Library { name: "hipBLASLt", files: &["libhipblaslt.so.1", "libhipblaslt.so.0", "libhipblaslt.so"], cure: CURE };
+pub(crate) const ROCBLAS: Library =
+    Library { name: "rocBLAS", files: &["librocblas.so.5", "librocblas.so.4", "librocblas.so"], cure: CURE };
+pub(crate) const HIPFFT: Library = Library { name: "hipFFT", files: &["libhipfft.so.0", "libhipfft.so"], cure: CURE };
+pub(crate) const HIPSOLVER: Library =
+    Library { name: "hipSOLVER", files: &["libhipsolver.so.1", "libhipsolver.so.0", "libhipsolver.so"], cure: CURE };
+pub(crate) const HIPSPARSE: Library =
+    Library { name: "hipSPARSE", files: &["libhipsparse.so.4", "libhipsparse.so.1", "libhipsparse.so"], cure: CURE };
+/// What GPUs report about themselves, since ROCm 7.
+pub(crate) const AMDSMI: Library =
+    Library { name: "AMD's management library (amdsmi)", files: &["libamd_smi.so.26", "libamd_smi.so"], cure: CURE };
 
 static SITES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -93,7 +107,26 @@ fn folders() -> Vec<PathBuf> {
     with_libraries(bases)
 }
 
+/// Returns a library's table, opened on first use. A failure is not stored, so the user may install the library and try
+/// again in the same process.
+pub(crate) fn once<T>(
+    loaded: &'static OnceLock<T>,
+    library: &Library,
+    open: impl Fn(&Path) -> Result<T, libloading::Error>,
+) -> Result<&'static T, MissingLibrary> {
+    if let Some(api) = loaded.get() {
+        return Ok(api);
+    }
+    let api = library.open(open)?;
+    Ok(loaded.get_or_init(|| api))
+}
+
 impl Library {
+    /// Returns the name in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// Returns the file that would be opened. `None` if the system's loader has to find it.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.file_in(&folders())

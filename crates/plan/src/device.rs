@@ -105,6 +105,17 @@ pub trait DevicePrograms: Send + Sync {
     /// kernel.
     fn prepare(&self, programs: &[Arc<Program>], progress: &mut dyn FnMut(usize, usize));
 
+    /// Returns the number of launches from which a program runs as a graph, on a device where replaying a graph may take
+    /// longer than the launches. `None` on others.
+    fn graph_threshold(&self) -> Option<usize> {
+        None
+    }
+
+    /// Sets that number, on such a device.
+    fn set_graph_threshold(&self, launches: usize) {
+        let _ = launches;
+    }
+
     /// Returns the code that was or would be generated for a program.
     ///
     /// # Errors

@@ -92,6 +92,12 @@ fn start(number: u8) -> Result<&'static Arc<Engine>> {
             AUTO => unreachable!("started apart, because it starts others"),
             k => Engine::new(k, Arc::new(cuprous_cuda::CudaDevice::new(u32::from(k) - 1)?)),
         };
+        if engine.device.graph_threshold().is_some() {
+            let measured = crate::machine::read_measured().machine.and_then(|machine| machine.gpu);
+            if let Some(rates) = measured.filter(|rates| rates.graph > 0) {
+                engine.device.set_graph_threshold(rates.graph);
+            }
+        }
         if cuprous_core::profile::on() {
             engine.begin_profile()?;
         }

@@ -9,6 +9,8 @@ use cuprous_advisor::profile::{self, Level};
 use cuprous_advisor::question::ThisMachine;
 use cuprous_advisor::{Machine, rates::Rates};
 use cuprous_cuda::cache::DiskCache;
+use cuprous_cuda::codegen::Vendor;
+use cuprous_cuda::driver;
 use pyo3::prelude::*;
 
 use crate::cli::probe;
@@ -26,6 +28,12 @@ pub(crate) fn path() -> Result<PathBuf, String> {
 pub(crate) fn board() -> Option<String> {
     if cuprous_cuda::device_count() == 0 {
         return None;
+    }
+    if driver::vendor() == Vendor::Amd {
+        // HIP starts in a few milliseconds, and its name is the only one in words.
+        let name = driver::init().and_then(|()| driver::device_info(0)).map(|info| info.name);
+        let version = cuprous_cuda::hip_version().unwrap_or_default();
+        return Some(format!("{}, HIP {version}", name.unwrap_or_else(|_| "AMD GPU".into())));
     }
     let mut folders: Vec<PathBuf> =
         fs::read_dir("/proc/driver/nvidia/gpus").into_iter().flatten().flatten().map(|entry| entry.path()).collect();

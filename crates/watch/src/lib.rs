@@ -3,6 +3,7 @@
 //!
 //! Architecture invariant: this crate only observes. It runs no arrays and does not initialize CUDA.
 
+mod amdsmi;
 pub mod history;
 mod host;
 pub mod metrics;

@@ -1,17 +1,22 @@
 //! Combines what the driver, the system and processes that use Cuprous report.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cuprous_core::presence::{self, Device};
 
 use crate::nvml::GpuProcess;
 use crate::sample::{Own, Process, Sample};
-use crate::{host, nvml};
+use crate::{amdsmi, host, nvml};
+
+/// The device node of AMD's driver.
+const AMD_NODE: &str = "/dev/kfd";
 
 /// Takes samples. Rates are those since the last sample.
 pub struct Monitor {
     host: host::Reader,
     nvml: Result<nvml::Reader, String>,
+    amd: Result<amdsmi::Reader, String>,
     /// Why CUDA does not work, if the caller knows.
     reason: Option<String>,
 }
@@ -21,7 +26,7 @@ impl Monitor {
     pub fn new(reason: Option<String>) -> Monitor {
         let mut host = host::Reader::default();
         host.host();
-        Monitor { host, nvml: nvml::Reader::open(), reason }
+        Monitor { host, nvml: nvml::Reader::open(), amd: amdsmi::Reader::open(), reason }
     }
 
     /// Takes a sample.
@@ -44,6 +49,18 @@ impl Monitor {
                 }
             }
             Err(problem) => Some(problem.clone()),
+        };
+        let problem = match &self.amd {
+            Ok(reader) => {
+                let (gpus, processes) = reader.read(sample.gpus.len() as u32);
+                sample.driver = sample.driver.or_else(|| reader.driver());
+                sample.gpus.extend(gpus);
+                running.extend(processes);
+                problem
+            }
+            // On a machine with a GPU of AMD, its library is the one that is missed.
+            Err(missing) if Path::new(AMD_NODE).exists() => Some(missing.clone()),
+            Err(_) => problem,
         };
         if sample.gpus.is_empty() {
             let reason = self.reason.clone().or(problem).unwrap_or_else(|| "the driver lists none".to_owned());
@@ -106,8 +123,11 @@ impl Monitor {
     }
 }
 
-/// Formats a UUID as NVML does.
+/// Formats a UUID as NVML does, or as amdsmi does if it is one of HIP, which is a text of 16 digits.
 fn uuid_text(uuid: &[u8; 16]) -> String {
+    if uuid.iter().all(u8::is_ascii_hexdigit) {
+        return format!("GPU-{}", String::from_utf8_lossy(uuid));
+    }
     let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
@@ -115,6 +135,12 @@ fn uuid_text(uuid: &[u8; 16]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uuids_are_those_of_the_makers_libraries() {
+        assert_eq!(uuid_text(&[1; 16]), "GPU-01010101-0101-0101-0101-010101010101");
+        assert_eq!(uuid_text(b"9a2c5ad0c1b4ef10"), "GPU-9a2c5ad0c1b4ef10");
+    }
 
     #[test]
     fn a_machine_without_a_gpu_is_sampled() {

@@ -9,7 +9,7 @@ pub struct Sample {
     pub time: f64,
     /// CPU and memory.
     pub host: Host,
-    /// NVIDIA's driver, such as `580.95.05`.
+    /// The version of the GPUs' driver, such as NVIDIA's `580.95.05`.
     pub driver: Option<String>,
     /// The GPUs, in the order of the PCI bus.
     pub gpus: Vec<Gpu>,

@@ -13,7 +13,8 @@ use sys::cublaslt::{
     cudaDataType_t as DataType, cudaStream_t,
 };
 
-use crate::driver::{Context, DevPtr, Stream, is_started};
+use crate::codegen::Vendor;
+use crate::driver::{self, Context, DevPtr, Stream, is_started};
 use crate::error::{CudaError, Result};
 
 pub use layout::Matrix;
@@ -210,6 +211,31 @@ struct PlanKey {
     workspace: usize,
 }
 
+impl PlanKey {
+    fn new(problem: &Matmul, layouts: Layouts, alignment: [u32; 3], workspace: Workspace) -> PlanKey {
+        PlanKey {
+            dtype: problem.dtype,
+            out_dtype: problem.out_dtype,
+            layouts,
+            batch: problem.batch,
+            tf32: problem.tf32,
+            epilogue: problem.epilogue,
+            // Kernels of AMD's libraries take any address of an element.
+            alignment: if driver::vendor() == Vendor::Amd { [1; 3] } else { alignment },
+            workspace: workspace.bytes,
+        }
+    }
+}
+
+/// Returns the layouts of a product that the library may support.
+fn checked_layouts(problem: &Matmul) -> Result<Layouts> {
+    let layouts = layouts(&problem.a, &problem.b, &problem.c)?;
+    if problem.epilogue.has_bias() && !layouts.swapped {
+        return Err(CudaError::Unsupported("[matmul] a bias needs a row-major result".into()));
+    }
+    Ok(layouts)
+}
+
 macro_rules! call {
     ($api:expr, $what:expr, $name:ident($($arg:expr),* $(,)?)) => {
         match &$api.$name {
@@ -255,7 +281,7 @@ impl CublasLt {
     /// # Errors
     /// The library is not installed or does not start.
     pub fn new(context: &'static Context) -> Result<CublasLt> {
-        let api = sys::cublaslt()?;
+        let api = driver::cublaslt()?;
         context.make_current()?;
         let mut handle: cublasLtHandle_t = std::ptr::null_mut();
         // SAFETY: the call writes one handle; the context is current.
@@ -279,43 +305,25 @@ impl CublasLt {
         workspace: Workspace,
         stream: &Stream,
     ) -> Result<()> {
-        let Matmul { dtype, a, b, c, .. } = problem;
+        let Matmul { dtype, a, c, .. } = problem;
         if c.rows == 0 || c.cols == 0 || problem.batch == 0 {
             return Ok(());
         }
         if a.cols == 0 {
             return Err(CudaError::Unsupported(format!("[matmul] the sum over k is empty: {}", problem.describe())));
         }
-        let layouts = layouts(a, b, c)?;
-        if problem.epilogue.has_bias() && !layouts.swapped {
-            return Err(CudaError::Unsupported("[matmul] a bias needs a row-major result".into()));
-        }
+        let layouts = checked_layouts(problem)?;
         let (first, second) = if layouts.swapped { (operands.b, operands.a) } else { (operands.a, operands.b) };
         // Kernels read addend and bias with accesses as wide as those that write the result.
         let addend = if problem.beta == [0.0; 2] { operands.c } else { operands.addend };
         let bias = if problem.epilogue.has_bias() { operands.bias } else { operands.c };
         let out = [operands.c, addend, bias].map(alignment).into_iter().min().unwrap_or(1);
-        let key = PlanKey {
-            dtype: *dtype,
-            out_dtype: problem.out_dtype,
-            layouts,
-            batch: problem.batch,
-            tf32: problem.tf32,
-            epilogue: problem.epilogue,
-            alignment: [alignment(first), alignment(second), out],
-            workspace: workspace.bytes,
-        };
-        let api = sys::cublaslt()?;
+        let key = PlanKey::new(problem, layouts, [alignment(first), alignment(second), out], workspace);
+        let api = driver::cublaslt()?;
         self.context.make_current()?;
         let what: &dyn Fn() -> String = &|| problem.describe();
         self.clock += 1;
-        if !self.plans.contains_key(&key) {
-            self.evict();
-            let known = self.choice_of_class(api, &key, operands.bias);
-            let (plan, asked) = Plan::new(api, self.handle, &key, known.as_ref(), operands.bias, what)?;
-            self.queries += u64::from(asked);
-            self.plans.insert(key, (self.clock, plan));
-        }
+        self.prepare(api, &key, operands.bias, what)?;
         let Some((last_use, plan)) = self.plans.get_mut(&key) else {
             return Err(CudaError::Unsupported("[matmul] internal error: the plan is missing".into()));
         };
@@ -354,9 +362,41 @@ impl CublasLt {
         }
     }
 
+    /// Returns true if the library has a kernel for a product, at any addresses.
+    ///
+    /// # Errors
+    /// The library fails otherwise.
+    pub(crate) fn supports(&mut self, problem: &Matmul, workspace: Workspace) -> Result<bool> {
+        let Ok(layouts) = checked_layouts(problem) else { return Ok(false) };
+        let key = PlanKey::new(problem, layouts, [1; 3], workspace);
+        let api = driver::cublaslt()?;
+        self.context.make_current()?;
+        self.clock += 1;
+        // The bias is given again with each product.
+        match self.prepare(api, &key, DevPtr::NULL, &|| problem.describe()) {
+            Ok(()) => Ok(true),
+            Err(CudaError::Unsupported(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds the plan of a problem, if there is none.
+    fn prepare(&mut self, api: &CublasLtApi, key: &PlanKey, bias: DevPtr, what: &dyn Fn() -> String) -> Result<()> {
+        if !self.plans.contains_key(key) {
+            self.evict();
+            let known = self.choice_of_class(api, key, bias);
+            let (plan, asked) = Plan::new(api, self.handle, key, known.as_ref(), bias, what)?;
+            self.queries += u64::from(asked);
+            self.plans.insert(*key, (self.clock, plan));
+        }
+        Ok(())
+    }
+
     /// Returns the kernel of a problem's class, if it has one. The choice depends on the class alone and not on the
     /// problems that were seen before, so that the same problem has the same bits in every process.
     fn choice_of_class(&mut self, api: &CublasLtApi, key: &PlanKey, bias: DevPtr) -> Option<cublasLtMatmulAlgo_t> {
+        // Without this function, a kernel of another problem cannot be tried.
+        api.cublasLtMatmulAlgoCheck.as_ref().ok()?;
         let class = key.representative()?;
         if let Some(known) = self.classes.get(&class) {
             return *known;
@@ -393,7 +433,7 @@ impl Drop for CublasLt {
     fn drop(&mut self) {
         self.plans.clear();
         if is_started()
-            && let Ok(api) = sys::cublaslt()
+            && let Ok(api) = driver::cublaslt()
         {
             // SAFETY: the handle is owned by this value.
             let _at_worst_leaked = unsafe { call!(api, &String::new, cublasLtDestroy(self.handle)) };

@@ -12,7 +12,7 @@ use sys::cublaslt::{
 
 use super::layout::Layout;
 use super::{Epilogue, PlanKey, call, check};
-use crate::driver::{DevPtr, missing_symbol};
+use crate::driver::{self, DevPtr, missing_symbol};
 use crate::error::{CudaError, Result};
 
 /// Describes the problem in errors.
@@ -31,7 +31,7 @@ macro_rules! descriptor {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                if let Ok(api) = sys::cublaslt()
+                if let Ok(api) = driver::cublaslt()
                     && let Ok(destroy) = &api.$destroy
                 {
                     // SAFETY: the descriptor is owned by this value and destroyed once.
@@ -132,7 +132,11 @@ impl Plan {
         let none = status == cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED
             || status == cublasStatus_t::CUBLAS_STATUS_SUCCESS && found == 0;
         if none {
-            return Err(CudaError::Unsupported(format!("[matmul] cuBLASLt has no kernel for {}", what())));
+            return Err(CudaError::Unsupported(format!(
+                "[matmul] {} has no kernel for {}",
+                driver::library_name("cuBLASLt"),
+                what()
+            )));
         }
         check(api, "cublasLtMatmulAlgoGetHeuristic", what, status)?;
         check(api, "cublasLtMatmulAlgoGetHeuristic", what, best.state)?;

@@ -10,7 +10,7 @@ use cuprous_cuda_sys as sys;
 use sys::cufft::{cudaDataType_t as DataType, cudaStream_t, cufftHandle, cufftResult};
 use sys::driver::CUresult;
 
-use crate::driver::{Context, DevPtr, Stream, is_started, missing_symbol};
+use crate::driver::{self, Context, DevPtr, Stream, is_started, missing_symbol};
 use crate::error::{CudaError, Result};
 
 /// Bounds on the cached plans: their number and the bytes of their tables. Programs keep their own plans alive.
@@ -146,7 +146,7 @@ impl Plan {
     /// # Errors
     /// The library is not installed or refuses the batch, or there is no memory for its tables.
     pub(crate) fn new(context: &'static Context, batch: &Batch) -> Result<Plan> {
-        let api = sys::cufft()?;
+        let api = driver::cufft()?;
         context.make_current()?;
         let mut handle: cufftHandle = 0;
         // SAFETY: the call writes one handle; the context is current.
@@ -202,7 +202,7 @@ impl Plan {
         /// CUFFT_FORWARD and CUFFT_INVERSE of cufft.h.
         const FORWARD: c_int = -1;
         const INVERSE: c_int = 1;
-        let api = sys::cufft()?;
+        let api = driver::cufft()?;
         self.context.make_current()?;
         let handle = self.handle.lock().unwrap_or_else(|e| e.into_inner());
         let direction = if matches!(kind, FftKind::Forward | FftKind::Real) { FORWARD } else { INVERSE };
@@ -223,7 +223,7 @@ impl Plan {
 impl Drop for Plan {
     fn drop(&mut self) {
         if is_started()
-            && let Ok(api) = sys::cufft()
+            && let Ok(api) = driver::cufft()
             && self.context.make_current().is_ok()
         {
             let handle = *self.handle.get_mut().unwrap_or_else(|e| e.into_inner());

@@ -7,7 +7,8 @@ use std::ffi::c_void;
 use cuprous_cuda_sys as sys;
 use sys::cusolver::{cudaStream_t, cusolverDnHandle_t, cusolverDnParams_t, cusolverStatus_t};
 
-use crate::driver::{Context, DevPtr, PinnedBuffer, Stream, is_started};
+use crate::codegen::Vendor;
+use crate::driver::{self, Context, DevPtr, PinnedBuffer, Stream, is_started};
 use crate::error::{CudaError, Result};
 
 pub use task::{Number, Problem, Task};
@@ -43,6 +44,10 @@ macro_rules! call {
 use call;
 
 fn check(call: &'static str, what: &dyn Fn() -> String, status: cusolverStatus_t) -> Result<()> {
+    let status = match driver::vendor() {
+        Vendor::Nvidia => status,
+        Vendor::Amd => cuprous_hip_sys::cusolver_status(status),
+    };
     let status = match status {
         cusolverStatus_t::CUSOLVER_STATUS_SUCCESS => return Ok(()),
         cusolverStatus_t::CUSOLVER_STATUS_NOT_INITIALIZED => "the library is not initialized".into(),
@@ -74,7 +79,7 @@ impl Cusolver {
     /// # Errors
     /// The library is not installed or does not start.
     pub fn new(context: &'static Context) -> Result<Cusolver> {
-        let api = sys::cusolver()?;
+        let api = driver::cusolver()?;
         context.make_current()?;
         let what: &dyn Fn() -> String = &|| "a new handle".into();
         let mut solver = Cusolver { handle: std::ptr::null_mut(), params: std::ptr::null_mut(), context };
@@ -91,7 +96,7 @@ impl Cusolver {
     /// # Errors
     /// The library refuses the problem or lacks the function.
     pub fn workspace_size(&mut self, problem: &Problem) -> Result<WorkspaceSize> {
-        let api = sys::cusolver()?;
+        let api = driver::cusolver()?;
         self.context.make_current()?;
         let mut workspace_size = WorkspaceSize::default();
         // The library reads dimensions and types only, but some functions refuse null for an operand.
@@ -117,7 +122,7 @@ impl Cusolver {
         host: Option<&PinnedBuffer>,
         stream: &Stream,
     ) -> Result<()> {
-        let api = sys::cusolver()?;
+        let api = driver::cusolver()?;
         self.context.make_current()?;
         let what: &dyn Fn() -> String = &|| problem.to_string();
         // SAFETY: the driver's and the runtime's stream handles are the same.
@@ -159,7 +164,7 @@ enum Purpose<'a> {
 impl Drop for Cusolver {
     fn drop(&mut self) {
         if is_started()
-            && let Ok(api) = sys::cusolver()
+            && let Ok(api) = driver::cusolver()
         {
             let what: &dyn Fn() -> String = &String::new;
             // SAFETY: the handles are owned by this value, or null if they were not created.

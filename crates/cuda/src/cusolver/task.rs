@@ -10,6 +10,7 @@ use cuprous_cuda_sys::cusolver::{
 };
 
 use super::{Cusolver, Purpose, Workspace, call};
+use crate::driver::library_name;
 use crate::error::{CudaError, Result};
 
 /// Element types.
@@ -119,8 +120,9 @@ fn fill(upper: bool) -> Fill {
 
 /// Returns a dimension for functions with 32-bit dimensions.
 fn dimension_i32(n: usize) -> Result<i32> {
-    i32::try_from(n)
-        .map_err(|_| CudaError::Unsupported(format!("[linalg] a dimension of {n} is too large for cuSOLVER")))
+    i32::try_from(n).map_err(|_| {
+        CudaError::Unsupported(format!("[linalg] a dimension of {n} is too large for {}", library_name("cuSOLVER")))
+    })
 }
 
 impl Problem {

@@ -31,7 +31,7 @@ pub use memory::{
 pub use peer::can_access;
 pub(crate) use peer::{connected, memcpy_peer_async};
 pub use stream::{Event, Stream};
-pub(crate) use vendor::target;
+pub(crate) use vendor::{cublaslt, cufft, cusolver, cusparse, library_name, target};
 pub use vendor::{request, vendor};
 
 /// The oldest supported driver, given by the newest CUDA version that it supports.

@@ -3,6 +3,7 @@
 //! A process uses the GPUs of one maker: the one that was requested first, else AMD's if `CUPROUS_ROCM_PATH` names a HIP,
 //! else NVIDIA's if there are any.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use cuprous_cuda_sys as sys;
@@ -72,6 +73,40 @@ pub(crate) fn target(ordinal: usize, (major, minor): (u32, u32)) -> Result<Strin
         Vendor::Amd => hip::target(ordinal as i32).ok_or_else(|| {
             CudaError::Unsupported(format!("HIP does not name the architecture of device {ordinal}; update ROCm"))
         }),
+    }
+}
+
+/// Defines functions that return a library: NVIDIA's, or AMD's under the interface of NVIDIA's.
+macro_rules! libraries {
+    ($($(#[$doc:meta])* $name:ident: $table:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// It is not installed.
+        pub(crate) fn $name() -> std::result::Result<&'static $table, MissingLibrary> {
+            match vendor() {
+                Vendor::Nvidia => sys::$name(),
+                Vendor::Amd => hip::$name(),
+            }
+        }
+    )*};
+}
+libraries! {
+    /// Returns cuBLASLt, or hipBLASLt and rocBLAS.
+    cublaslt: sys::cublaslt::CublasLtApi;
+    /// Returns cuFFT or hipFFT.
+    cufft: sys::cufft::CufftApi;
+    /// Returns cuSOLVER or hipSOLVER.
+    cusolver: sys::cusolver::CusolverApi;
+    /// Returns cuSPARSE or hipSPARSE.
+    cusparse: sys::cusparse::CusparseApi;
+}
+
+/// Returns the name of one of those libraries in messages, such as `hipFFT` for `cuFFT`.
+pub(crate) fn library_name(nvidia: &'static str) -> Cow<'static, str> {
+    match vendor() {
+        Vendor::Nvidia => nvidia.into(),
+        Vendor::Amd => nvidia.replacen("cu", "hip", 1).into(),
     }
 }
 

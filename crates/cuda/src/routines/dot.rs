@@ -8,7 +8,7 @@ use cuprous_plan::{Epilogue, Factor, RoutineCall};
 use super::{Routine, Run};
 use crate::codegen::Arg;
 use crate::cublaslt::{self, Matmul, MatmulType, Matrix, Operands};
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, Stream, library_name};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
@@ -81,6 +81,11 @@ pub(super) fn product(call: &RoutineCall) -> Option<Product> {
 }
 
 impl Product {
+    /// Returns true if the library is installed and has a kernel for the product.
+    pub(super) fn is_supported(&self, gpu: &Gpu) -> bool {
+        gpu.with_blas(|blas, workspace| blas.supports(&self.problem, workspace)).unwrap_or(false)
+    }
+
     fn operands(&self, buffers: &[u64]) -> Operands {
         let at = |(buffer, offset): (u32, u64)| DevPtr(buffers[buffer as usize] + offset);
         let c = at((self.c, 0));
@@ -158,7 +163,7 @@ impl Routine for Update {
 impl fmt::Display for Update {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([m, k], n) = (self.a.1, self.b.1[1]);
-        write!(f, "cuBLASLt: {}({m} × {k}) · ({k} × {n})", if self.minus { "-" } else { "" })
+        write!(f, "{}: {}({m} × {k}) · ({k} × {n})", library_name("cuBLASLt"), if self.minus { "-" } else { "" })
     }
 }
 
@@ -166,6 +171,7 @@ impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Matmul { a, b, batch, .. } = &self.problem;
         let epilogue = &self.epilogue;
-        write!(f, "cuBLASLt: ({} × {}) · ({} × {}){epilogue}, batch {batch}", a.rows, a.cols, b.rows, b.cols)
+        let library = library_name("cuBLASLt");
+        write!(f, "{library}: ({} × {}) · ({} × {}){epilogue}, batch {batch}", a.rows, a.cols, b.rows, b.cols)
     }
 }

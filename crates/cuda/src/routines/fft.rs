@@ -10,7 +10,7 @@ use cuprous_plan::RoutineCall;
 use super::{Planned, Routine, Run};
 use crate::codegen::{Arch, Arg, Builder, Options, Source, fft};
 use crate::cufft::{self, Batch, Plan};
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, Stream, library_name};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
@@ -69,7 +69,7 @@ impl Routine for Transform {
 
 impl fmt::Display for Transform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cuFFT: {}", self.batch)?;
+        write!(f, "{}: {}", library_name("cuFFT"), self.batch)?;
         if self.calls > 1 { write!(f, ", {} calls", self.calls) } else { Ok(()) }
     }
 }

@@ -11,13 +11,13 @@ use cuprous_plan::RoutineCall;
 
 use super::{Planned, Routine, Run};
 use crate::codegen::linalg::{Decomposition, MatrixCopy, copy_flags};
-use crate::codegen::{Arch, Arg, Options, Source};
+use crate::codegen::{Arch, Arg, Options, Source, Vendor};
 use crate::cusolver::{Number, Operands, Problem, Task, WorkspaceSize};
-use crate::driver::{DevPtr, PinnedBuffer, Stream};
+use crate::driver::{DevPtr, PinnedBuffer, Stream, library_name};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
-/// The largest Hermitian matrices whose whole batch is decomposed by one call.
+/// The largest Hermitian matrices whose whole batch is decomposed by one call, which hipSOLVER does not have.
 const BATCHED_EIGH: i64 = 512;
 
 /// Calls of cuSOLVER: one for each matrix of the batch, or one for all.
@@ -71,7 +71,7 @@ impl Routine for Solver {
 
 impl fmt::Display for Solver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cuSOLVER: {}", self.problem)
+        write!(f, "{}: {}", library_name("cuSOLVER"), self.problem)
     }
 }
 
@@ -305,7 +305,8 @@ impl Plan {
         self.work.scan(a, Some(upper), false);
         self.load(a, [n, n], false, matrix, copy_flags::SCALE);
         let size = n as usize;
-        let task = if batch > 1 && n <= BATCHED_EIGH {
+        let batched = self.work.builder.target.arch.vendor == Vendor::Nvidia && batch > 1 && n <= BATCHED_EIGH;
+        let task = if batched {
             Task::SmallEighs { n: size, upper: !upper, vectors }
         } else {
             Task::Eigh { n: size, upper: !upper, vectors }

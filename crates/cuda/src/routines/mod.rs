@@ -1,4 +1,4 @@
-//! Library routines: the parts of a program that NVIDIA's libraries run, one file for each kind.
+//! Library routines: the parts of a program that libraries of the maker run, one file for each kind.
 //!
 //! A routine is chosen when a program is planned, and submitted in each run. It compares the arguments of two runs, so
 //! that a graph captures its calls again only if these changed.
@@ -124,12 +124,13 @@ impl Planned {
 }
 
 /// Plans a routine: by a library, or by generated code.
-pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options) -> Result<Planned> {
+pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options, gpu: Option<&Gpu>) -> Result<Planned> {
     if let Some(product) = tf32::product(call, arch, options) {
         return Ok(product.into());
     }
-    if arch.vendor == Vendor::Nvidia
-        && let Some(product) = dot::product(call)
+    // AMD's libraries of products may be missing, and know not every product on every GPU.
+    if let Some(product) = dot::product(call)
+        && (arch.vendor == Vendor::Nvidia || gpu.is_some_and(|gpu| product.is_supported(gpu)))
     {
         return Ok(Planned::routine(product));
     }

@@ -8,7 +8,7 @@ use cuprous_plan::RoutineCall;
 
 use super::{Routine, Run};
 use crate::cusparse::{Element, SparseOperands, SparseProduct};
-use crate::driver::{DevPtr, Stream};
+use crate::driver::{DevPtr, Stream, library_name};
 use crate::error::Result;
 use crate::gpu::Gpu;
 
@@ -85,6 +85,7 @@ impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SparseProduct { rows, columns, count, width, transposed, .. } = self.problem;
         let transposed = if transposed { "ᵀ" } else { "" };
-        write!(f, "cuSPARSE: ({rows} × {columns}, {count} values){transposed} · {width} columns")
+        let library = library_name("cuSPARSE");
+        write!(f, "{library}: ({rows} × {columns}, {count} values){transposed} · {width} columns")
     }
 }

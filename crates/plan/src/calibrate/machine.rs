@@ -12,29 +12,55 @@ impl Bench<'_> {
     /// Measures the seconds of a program without its kernels, and those of each kernel's launch.
     pub(super) fn launches(&self) -> Result<(f64, f64)> {
         let a = self.random(DType::F32, &[4, 4], 1.0)?;
-        // Reductions of rows and of columns alternate: each needs all of the result before.
         let run = |iterations: usize| -> Result<(f64, f64)> {
-            let work = || -> Result<Vec<Array>> {
-                let mut y = a.clone();
-                for k in 0..iterations {
-                    let most = self.engine.reduce(ReduceOp::Max, &y, 1 << (k % 2))?;
-                    let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
-                    let most = column.map_or(most.clone(), |layout| most.view(layout));
-                    y = self.both(Fun::Subtract, &y, &most)?;
-                }
-                Ok(vec![y])
-            };
-            let before = self.engine.stats().steps;
-            drop(work()?);
-            let kept = work()?;
-            self.engine.synchronize()?;
-            drop(kept);
-            let steps = self.engine.stats().steps - before;
-            Ok((self.time(work)?, steps as f64))
+            let steps = self.kernels_of(&a, iterations)?;
+            Ok((self.time(|| self.dependent(&a, iterations))?, steps as f64))
         };
         let ((short, few), (long, many)) = (run(2)?, run(22)?);
         let launch = ((long - short) / (many - few).max(1.0)).max(1e-8);
         Ok(((short - few * launch).max(1e-7), launch))
+    }
+
+    /// Records small kernels, each of which needs all of the result before: reductions of rows and of columns alternate.
+    fn dependent(&self, a: &Array, iterations: usize) -> Result<Vec<Array>> {
+        let mut y = a.clone();
+        for k in 0..iterations {
+            let most = self.engine.reduce(ReduceOp::Max, &y, 1 << (k % 2))?;
+            let column = if k % 2 == 1 { most.layout.reshape(&[4, 1]) } else { None };
+            let most = column.map_or(most.clone(), |layout| most.view(layout));
+            y = self.both(Fun::Subtract, &y, &most)?;
+        }
+        Ok(vec![y])
+    }
+
+    /// Returns the number of kernels of such a program. Its first results are given up before they are computed.
+    fn kernels_of(&self, a: &Array, iterations: usize) -> Result<usize> {
+        let before = self.engine.stats().steps;
+        drop(self.dependent(a, iterations)?);
+        let kept = self.dependent(a, iterations)?;
+        self.engine.synchronize()?;
+        drop(kept);
+        Ok((self.engine.stats().steps - before) as usize)
+    }
+
+    /// Measures the number of kernels from which a program is faster as a graph, and sets it. It is larger than any
+    /// program if graphs of up to 200 kernels are slower.
+    pub(super) fn graph_threshold(&self) -> Result<usize> {
+        let (device, a) = (&self.engine.device, self.random(DType::F32, &[4, 4], 1.0)?);
+        let mut found = usize::MAX;
+        for iterations in [1, 2, 3, 5, 8, 12, 20, 40, 100] {
+            let kernels = self.kernels_of(&a, iterations)?;
+            let time = |threshold: usize| {
+                device.set_graph_threshold(threshold);
+                self.time(|| self.dependent(&a, iterations))
+            };
+            if time(0)? < time(usize::MAX)? {
+                found = kernels;
+                break;
+            }
+        }
+        device.set_graph_threshold(found);
+        Ok(found)
     }
 
     /// Measures bytes per second, read plus written, of arrays that fill half of a cache; of memory if `bytes` is zero.

@@ -52,6 +52,7 @@ impl DeviceSetup {
             launch: 0.0,
             program: 0.0,
             record: self.record,
+            graph: 0,
             share: 0.0,
             threads: self.threads,
             together: 0.0,
@@ -116,6 +117,9 @@ impl Bench<'_> {
     fn all(&self, rates: &mut Rates, setup: &DeviceSetup, progress: Progress) -> Result<f64> {
         progress("launches");
         (rates.program, rates.launch) = self.launches()?;
+        if self.engine.device.graph_threshold().is_some() {
+            rates.graph = self.graph_threshold()?;
+        }
         let mut same = vec![self.reference()?];
         progress("memory");
         for bytes in setup.caches.iter().copied().chain([0.0]) {

@@ -232,6 +232,10 @@ fn show(out: &mut dyn Write, it: &Machine) -> io::Result<()> {
             rooms.push(format!("{size} {}", quantity(room.bandwidth, "B/s")));
         }
         writeln!(out, "  bandwidth     {}", rooms.join(", "))?;
+        if rates.graph > 0 {
+            let from = if rates.graph == usize::MAX { "never".into() } else { format!("from {} kernels", rates.graph) };
+            writeln!(out, "  graphs        faster than launches {from}")?;
+        }
         writeln!(
             out,
             "  launches      a kernel {}, a program {}, recording an operation {}{}",

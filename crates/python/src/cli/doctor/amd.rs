@@ -39,6 +39,7 @@ pub(super) fn checks(checks: &mut Vec<Check>) -> Result<usize, ()> {
         Ok(_) => {
             let path = probe::loaded_from("libhiprtc.so").map_or_else(|| "found".into(), |p| p.display().to_string());
             checks.push(Check::ok("hiprtc", path).of(Step::Libraries));
+            checks.extend(libraries());
             Ok(count)
         }
         Err(missing) => {
@@ -46,6 +47,29 @@ pub(super) fn checks(checks: &mut Vec<Check>) -> Result<usize, ()> {
             Err(())
         }
     }
+}
+
+/// What a library of AMD does, and what happens without it. None is required.
+const LIBRARIES: [(&str, &str); 6] = [
+    ("hipBLASLt", "products of matrices take rocBLAS, or a slower kernel"),
+    ("rocBLAS", "products that hipBLASLt lacks, such as complex ones, take a slower kernel"),
+    ("hipFFT", "Fourier transforms of lengths that our kernels do not have raise"),
+    ("hipSOLVER", "decompositions of larger matrices raise"),
+    ("hipSPARSE", "products of sparse matrices raise"),
+    ("AMD's management library (amdsmi)", "`cuprous top` does not show the GPUs"),
+];
+
+/// Returns where each library was found, or what happens without it.
+fn libraries() -> impl Iterator<Item = Check> {
+    let found = sys::library_files();
+    LIBRARIES.into_iter().map(move |(name, without)| {
+        let file = found.iter().find(|row| row.0 == name).and_then(|row| row.1.as_ref());
+        let check = match file {
+            Some(path) => Check::ok(name, path.display().to_string()),
+            None => Check::note(name, &format!("not found: {without}; it is part of ROCm")),
+        };
+        check.of(Step::Libraries)
+    })
 }
 
 /// Checks that HIP starts and sees a GPU.
