@@ -241,14 +241,14 @@ pub fn ask(question: &Question, here: impl Fn() -> ThisMachine) -> Result<Answer
     let here = (needs_cpu && own_cpu || needs_gpu && own_gpu).then(here);
     let mut cpu = match &here {
         _ if !needs_cpu => None,
-        Some(here) if own_cpu => Some(Side::Own(here.host.clone(), here.source[0].clone())),
+        Some(here) if own_cpu => Some(Side::Own(Box::new(here.host.clone()), here.source[0].clone())),
         _ => Some(listed("CPU", profile::cpus(), |c| c.name, question.cpu.as_deref().unwrap_or_default())?),
     };
     let mut gpu = match here {
         _ if !needs_gpu => None,
         Some(here) if own_gpu => {
             let [_, source] = here.source;
-            Some(Side::Own(here.gpu.ok_or_else(|| no_gpu(question.simple))?, source))
+            Some(Side::Own(Box::new(here.gpu.ok_or_else(|| no_gpu(question.simple))?), source))
         }
         _ => Some(listed("GPU", profile::gpus(), |g| g.name, question.gpu.as_deref().unwrap_or_default())?),
     };
@@ -285,11 +285,11 @@ fn no_gpu(simple: bool) -> Error {
 fn measured(question: &Question, work: &Work, cpu: &Side<Cpu>, gpu: &Side<Gpu>) -> Result<Estimate> {
     question.refuse_what_was_not_measured()?;
     let host = match cpu {
-        Side::Own(rates, _) => rates.clone(),
+        Side::Own(rates, _) => Rates::clone(rates),
         Side::Listed(cpu) => Rates::of_cpu(cpu, Level::Typical),
     };
     let gpu = match gpu {
-        Side::Own(rates, _) => rates.clone(),
+        Side::Own(rates, _) => Rates::clone(rates),
         Side::Listed(gpu) => Rates::of_gpu(gpu, question.tf32, Level::Typical),
     };
     let demand = Demand { what: kind(work), group: Group::of(work.dtype), amount: work.flops };

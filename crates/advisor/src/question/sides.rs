@@ -9,7 +9,7 @@ use crate::rates::{Group, Rates};
 /// One side: listed hardware, or this machine's rates with their source.
 pub(super) enum Side<T: 'static> {
     Listed(&'static T),
-    Own(Rates, String),
+    Own(Box<Rates>, String),
 }
 
 /// Returns listed hardware by its name.
@@ -119,7 +119,7 @@ impl<T: Figures> Side<T> {
     pub(super) fn figures(&self) -> &dyn Figures {
         match self {
             Side::Listed(row) => *row,
-            Side::Own(rates, _) => rates,
+            Side::Own(rates, _) => rates.as_ref(),
         }
     }
 

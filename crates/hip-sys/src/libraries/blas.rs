@@ -152,8 +152,8 @@ unsafe extern "C" fn create(to: *mut cublasLtHandle_t) -> Status {
         unsafe { [lt!(hipblasLtCreate(&raw mut handle.lt)), roc!(rocblas_create_handle(&raw mut handle.roc))] };
     // Sums by atomic additions would differ in their last bits from run to run.
     let mode = rocblas_atomics_mode::rocblas_atomics_not_allowed;
-    // SAFETY: the handle was just created.
     let roc = match roc {
+        // SAFETY: the handle was just created.
         Status::CUBLAS_STATUS_SUCCESS => unsafe { roc!(rocblas_set_atomics_mode(handle.roc, mode)) },
         failed => failed,
     };

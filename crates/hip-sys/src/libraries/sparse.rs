@@ -99,9 +99,9 @@ macro_rules! product {
             let algorithm = hipsparseSpMMAlg_t::HIPSPARSE_SPMM_ALG_DEFAULT;
             let [op_a, op_b] = [op_a, op_b].map(|op| hipsparseOperation_t(op.0));
             let (handle, a, b, c) = (handle.cast(), a.cast(), b.cast(), c.cast());
+            let of = hipDataType(compute.0);
             // SAFETY: as for CUDA's function.
-            let status =
-                unsafe { function(handle, op_a, op_b, alpha, a, b, beta, c, hipDataType(compute.0), algorithm, last) };
+            let status = unsafe { function(handle, op_a, op_b, alpha, a, b, beta, c, of, algorithm, last) };
             cusparseStatus_t(status.0)
         }
     };
