@@ -63,6 +63,7 @@ def _name(context: Context, expression: Any) -> Column:
 
 def _literal(context: Context, expression: Literal) -> Column:
     refuse_unless(not isinstance(expression.value, pl.Series), "a literal of several values is not supported")
+    refuse_unless(expression.dtype != pl.Null, "a null without a dtype is not supported here")
     return from_value(expression.value, expression.dtype).at_level(ONE)
 
 
@@ -74,7 +75,7 @@ def _length(context: Context, expression: Length) -> Column:
 def _call(context: Context, expression: Call) -> Column:
     # Constant arguments that a function takes from the call itself have no columns.
     columns = [
-        Column(cp.zeros(1, "bool"), None, one.dtype, level=ONE) if _is_option(one) else context.evaluate(one)
+        Column(cp.zeros(1, "bool"), _all_null(one), one.dtype, level=ONE) if _is_option(one) else context.evaluate(one)
         for one in expression.arguments
     ]
     if expression.function in SEQUENCES:
@@ -99,6 +100,11 @@ def _sequence(context: Context, expression: Call, columns: list[Column]) -> Colu
     of = segments(context.rows)
     columns = [column if column.level == ONE else of.placed(column) for column in columns]
     return of.of_rows(SEQUENCES[expression.function].compute(expression, columns, of))
+
+
+def _all_null(option: Expression) -> Any:
+    """The validity of a constant argument: a literal null may also be an operand."""
+    return cp.zeros(1, "bool") if option.dtype == pl.Null else None
 
 
 def _is_option(expression: Expression) -> bool:

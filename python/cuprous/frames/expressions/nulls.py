@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
+
 import cuprous as cp
 from cuprous.frames.columns.column import Column, both, validity, with_one_dictionary
 from cuprous.frames.expressions.rule import Rule, only
@@ -49,6 +51,8 @@ def _first_valid(call: Call, columns: list[Column]) -> Column:
 
 
 def _refuse_ternary(call: Call) -> str:
+    if call.arguments[0].dtype != pl.Boolean:
+        return f"a condition of {call.arguments[0].dtype} is not supported"
     _, one, other = call.arguments
     if one.dtype != other.dtype:
         return f"when/then of {one.dtype} and {other.dtype} is not supported"
