@@ -86,6 +86,10 @@ from cuprous.torch._native_layers import poisson_nll_loss as poisson_nll_loss
 from cuprous.torch._native_layers import rrelu as rrelu
 from cuprous.torch._native_layers import threshold as threshold
 from cuprous.torch._native_layers import triplet_margin_loss as triplet_margin_loss
+from cuprous.torch._numerical import detach as detach
+from cuprous.torch._numerical import dsmm as dsmm
+from cuprous.torch._numerical import expand_copy as expand_copy
+from cuprous.torch._numerical import segment_reduce as segment_reduce
 from cuprous.torch._ordering import bincount as bincount
 from cuprous.torch._pointwise import add as add
 from cuprous.torch._pointwise import addcdiv as addcdiv
@@ -138,12 +142,14 @@ from cuprous.torch._reductions import min_max, values_indices
 from cuprous.torch._sampling import multinomial as multinomial
 from cuprous.torch._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from cuprous.torch._settings import compile as compile
+from cuprous.torch._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from cuprous.torch._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from cuprous.torch._settings import get_num_interop_threads as get_num_interop_threads
 from cuprous.torch._settings import get_num_threads as get_num_threads
 from cuprous.torch._settings import (
     is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
 )
+from cuprous.torch._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from cuprous.torch._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from cuprous.torch._settings import set_flush_denormal as set_flush_denormal
 from cuprous.torch._settings import set_num_interop_threads as set_num_interop_threads
@@ -175,12 +181,17 @@ from cuprous.torch._views_written import diagonal_scatter as diagonal_scatter
 from cuprous.torch._windows import bartlett_window as bartlett_window
 from cuprous.torch._windows import kaiser_window as kaiser_window
 from cuprous.torch.amp._autocast import autocast as autocast
+from cuprous.torch.amp._autocast import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from cuprous.torch.amp._autocast import get_autocast_dtype as get_autocast_dtype
+from cuprous.torch.amp._autocast import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from cuprous.torch.amp._autocast import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from cuprous.torch.amp._autocast import is_autocast_enabled as is_autocast_enabled
 from cuprous.torch.autograd._modes import enable_grad as enable_grad
 from cuprous.torch.autograd._modes import inference_mode as inference_mode
 from cuprous.torch.autograd._modes import no_grad as no_grad
 from cuprous.torch.autograd._modes import set_grad_enabled as set_grad_enabled
+from cuprous.torch.cuda._streams import Event as Event
+from cuprous.torch.cuda._streams import Stream as Stream
 from cuprous.torch.func._vmap import vmap as vmap
 from cuprous.torch.futures import Future as Future
 from cuprous.torch.library import classes as classes
@@ -227,6 +238,7 @@ from . import nn as nn
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from . import serialization as serialization
@@ -548,6 +560,7 @@ def gcd(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def gcd_(input: Tensor, other: Any) -> Tensor: ...
 def ge(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: builtins.int = 1) -> list[Tensor]: ...
 def greater(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def greater_equal(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
 def gt(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor: ...
@@ -598,9 +611,16 @@ inf: builtins.float
 def inner(input: Tensor, other: Tensor) -> Tensor: ...
 
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -1095,9 +1115,16 @@ def true_divide(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 def trunc_(input: Tensor) -> Tensor: ...
 
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 
 def unbind(input: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]: ...
@@ -1181,9 +1208,12 @@ __all__ = [
     "finfo",
     "func",
     "futures",
+    "get_autocast_cpu_dtype",
     "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "iinfo",
     "inference_mode",
+    "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "is_tensor",
     "linalg",

@@ -31,6 +31,7 @@ from cuprous.torch.cuda._streams import Event as Event
 from cuprous.torch.cuda._streams import Stream as Stream
 from cuprous.torch.cuda._streams import current_stream as current_stream
 from cuprous.torch.cuda._streams import default_stream as default_stream
+from cuprous.torch.cuda._streams import is_current_stream_capturing as is_current_stream_capturing
 from cuprous.torch.cuda._streams import stream as stream
 
 from . import amp as amp
@@ -70,6 +71,7 @@ __all__ = [
     "initial_seed",
     "is_available",
     "is_bf16_supported",
+    "is_current_stream_capturing",
     "is_initialized",
     "manual_seed",
     "manual_seed_all",
