@@ -18,10 +18,15 @@ use crate::cusparse::Cusparse;
 use crate::driver::{self, Context, DevPtr, DeviceInfo, Event, Stream};
 use crate::error::{CudaError, Result, translate};
 use crate::pool::{DeviceSegments, Pool};
-use crate::run::{AMD_GRAPH_TASKS, MIN_GRAPH_TASKS};
 use crate::staging::{CopyStream, Pinned, Staging};
 use crate::templates::{Kernels, Templates};
 use crate::timing::{SpanStart, Timing};
+
+/// Fewer tasks than this gain nothing by a graph.
+pub(crate) const MIN_GRAPH_TASKS: usize = 2;
+/// The number of tasks on a GPU of AMD, until `cuprous calibrate` has measured it. Replaying took 15 µs for one node and 3.9
+/// µs a node for 941 (gfx1100, ROCm's issue rocm-systems#10834). At some 5 µs a launch, ten nodes take the same either way.
+const AMD_GRAPH_TASKS: usize = 10;
 
 /// The state of one GPU, shared by its programs, kernels, buffers and marks. All work runs in order on `stream`, except
 /// large copies from the host (`copy_stream`) and early reads (`reads`).

@@ -22,11 +22,6 @@ use crate::timing::{Marks, ProfileSampling, SpanStart, Timing};
 
 /// A program becomes a graph at this run, if it has at least `Gpu::graph_from` tasks.
 const GRAPH_FROM_RUN: u32 = 3;
-/// Fewer tasks than this gain nothing by a graph.
-pub(crate) const MIN_GRAPH_TASKS: usize = 2;
-/// The number of tasks on a GPU of AMD, until `cuprous calibrate` has measured it. Replaying took 15 µs for one node and 3.9
-/// µs a node for 941 (gfx1100, ROCm's issue rocm-systems#10834). At some 5 µs a launch, ten nodes take the same either way.
-pub(crate) const AMD_GRAPH_TASKS: usize = 10;
 /// After this many recaptures of routines within `RECAPTURE_WINDOW` runs a program runs on the stream for good. Without
 /// the window, alternating between a few models would move a program off its graph sooner or later.
 const MAX_RECAPTURES: u32 = 8;
