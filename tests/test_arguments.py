@@ -55,7 +55,14 @@ _HINTS = {
     "scikit-learn's protocol: there is nothing to predict": "sklearn._decomposition.fit.y sklearn._umap.fit.y",
     "an interface whose subclasses read them": """
         frames.columns.groups.expect.functions frames.columns.groups.expect.mask frames.columns.groups.expect.values
-        torchvision.ops.pyramid.forward.x""",
+        torchvision.ops.pyramid.forward.x torchvision.models.detection.retinanet._losses.counts
+        torchvision.models.detection.ssd._losses.counts torchvision.models.detection.ssd._of_image.counts""",
+    "hooks of modules have one signature": """
+        torchvision.models.feature_extraction.keep.inputs torchvision.models.feature_extraction.keep.module""",
+    "how a network is traced, and none is": """
+        torchvision.models.feature_extraction.create_feature_extractor.concrete_args
+        torchvision.models.feature_extraction.create_feature_extractor.suppress_diff_warning
+        torchvision.models.feature_extraction.create_feature_extractor.tracer_kwargs""",
     "Polars' advice about the size of its batches": "frames.table.read.batch_size",
     "Arrow's protocol: a wish": "frames.columns.device_arrow.__arrow_c_array__.requested_schema",
     "always an error, which says how to launch": "cuda._jit.__call__.args cuda._jit.__call__.kwargs",
@@ -181,6 +188,9 @@ _TORCH_HINTS = {
     "PyTorch's protocol: operations are not intercepted": """
         _C._disabled_torch_function_impl.cls _C._disabled_torch_function_impl.types""",
     "nothing is reported to anybody": "_C._log_api_usage_once.event",
+    "attention sums in float32 in any case": "_C._set_math_sdp_allow_fp16_bf16_reduction.flag",
+    "of torch.compile's shapes": "_numerical.expand_copy.implicit",
+    "no tensor has a tangent": "_unsupported_parts.<lambda>.level",
     "nothing is downloaded, so no bar shows it, and a local folder is neither cached nor asked about": """
         hub.help.force_reload hub.help.skip_validation hub.help.trust_repo hub.list.force_reload
         hub.list.skip_validation hub.list.trust_repo hub.list.verbose hub.load.force_reload hub.load.skip_validation

@@ -12,6 +12,7 @@ from cuprous._core import Tensor
 from cuprous.torch import _joining
 from cuprous.torch._args import by_name
 from cuprous.torch._creation import tensor as _tensor
+from cuprous.torch._info import get_default_dtype
 
 _map = _core.t_map
 
@@ -124,7 +125,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     if len(set(dims)) < len(dims):
         raise RuntimeError("dim appears multiple times in the list of dims")
     if not (input.is_floating_point() or input.is_complex()):
-        input = input.to(_core.t_default_dtype())
+        input = input.to(get_default_dtype())
     return [_along(input, d, s, edge_order) for d, s in zip(dims, _steps(spacing, dims), strict=True)]
 
 
