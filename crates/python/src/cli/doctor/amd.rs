@@ -66,7 +66,7 @@ fn libraries() -> impl Iterator<Item = Check> {
         let file = found.iter().find(|row| row.0 == name).and_then(|row| row.1.as_ref());
         let check = match file {
             Some(path) => Check::ok(name, path.display().to_string()),
-            None => Check::note(name, &format!("not found: {without}; it is part of ROCm")),
+            None => Check::note(name, format!("not found: {without}; it is part of ROCm")),
         };
         check.of(Step::Libraries)
     })
