@@ -57,6 +57,9 @@ VALUES = [
     "F.interpolate(fit({x}, (1, 1, 4, 3)), size=(2, 2), mode='bilinear', antialias=True)",
 
     "torch.dist({x}, {y2})", "torch.trapezoid({x}, dim={d})", "torch.diff(fit({x}, (2, 4)), dim={n})",
+    "torch.gradient(fit({x}, (2, 4)), dim={n})[0]", "torch.expand_copy(fit({x}, (1, 3)), (2, 3))",
+    "torch.segment_reduce(fit({x}, (4, 2)), 'mean', lengths=torch.tensor([1, 3]))",
+    "torch.dsmm(torch.eye(3).to_sparse(), fit({x}, (3, 2)))",
     "torch.renorm(fit({x}, (2, 3)), 2, 0, 0.5)", "torch.cov(fit({x}, (2, 4)) * w(fit({x}, (2, 4))))",
     "torch.corrcoef(fit({x}, (2, 4)) * w(fit({x}, (2, 4))))",
     # running reductions

@@ -91,7 +91,7 @@ def test_a_gpu_without_float64() -> None:
 
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (52, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (53, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout
@@ -101,7 +101,7 @@ def test_lists_name_their_sources() -> None:
     others += ["Intel Max 1550", "Intel Arc B580"]
     narrow = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"]
     narrow += ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"]
-    narrow += ["Apple M3 Max 40-core", "Apple M3 Ultra 80-core"]
+    narrow += ["Apple M3 Max 40-core", "Apple M3 Ultra 80-core", "Apple M4 Max 40-core"]
     assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, *narrow]
     assert [line[:23].rstrip() for line in text.splitlines() if line[23:33].strip() == "-"] == narrow
     assert "compute capability 7.5" in text

@@ -19,7 +19,7 @@ def test_pytest(tmp_path: Path) -> None:
         test_it="""
         import torch, numpy as np
         def test_bound():
-            assert torch.__name__ == "cuprous.torch"
+            assert torch.__package__ == "cuprous.torch"
         def test_numpy():
             assert type(np.ones(2)).__module__ == "numpy"
     """,
@@ -42,7 +42,7 @@ class Shell:  # what IPython's %load_ext and %unload_ext do
 shell = Shell()
 shell.load()
 import torch
-print(torch.__name__, cuprous.bound())
+print(torch.__package__, cuprous.bound())
 shell.unload()
 import importlib.util
 spec = importlib.util.find_spec("torch")  # none, or that of the real package

@@ -19,8 +19,8 @@ def real_package(folder: Path) -> str:
         __init__="import torch.early\nfrom torch import early as also\ndef later():\n    import torch.late\n"
         "    return torch.late.which()\ndef latest():\n    import importlib\n"
         "    return importlib.import_module('torch.latest').NAME\n",
-        early="import torch\nNAME = torch.__name__",
-        late="import torch, torch.early\ndef which(): return torch.__name__, torch.early.NAME",
+        early="import torch\nNAME = torch.__package__",
+        late="import torch, torch.early\ndef which(): return torch.__package__, torch.early.NAME",
         latest="from torch.late import which\nNAME = which()",
     )
     return str(folder / "real")
@@ -32,7 +32,7 @@ def test_the_real_package_stays_real(tmp_path: Path) -> None:
         program="""
         import torch, cuprous, sys
         real = cuprous.real_package("torch")
-        print(torch.__name__, real.__name__, real.also.NAME, real.later(), real.latest())
+        print(torch.__package__, real.__name__, real.also.NAME, real.later(), real.latest())
         import torch.nn as nn, torch as again
         from torch import optim
         print(again is torch, nn.__name__, optim.__name__, cuprous.real_package("torch.late") is real.late)
@@ -53,7 +53,7 @@ def test_the_real_package_stays_real(tmp_path: Path) -> None:
 def test_a_package_that_was_imported_before_is_kept(tmp_path: Path) -> None:
     code = (
         "import torch as before, cuprous\ncuprous.bind('torch')\nimport torch\n"
-        "print(torch.__name__, cuprous.real_package('torch') is before, before.later())"
+        "print(torch.__package__, cuprous.real_package('torch') is before, before.later())"
     )
     done = start(tmp_path, "-c", code, path=real_package(tmp_path))
     assert done.stdout == "cuprous.torch True ('torch', 'torch')\n"

@@ -159,7 +159,7 @@ def test_processes_that_a_program_starts_are_bound_too(tmp_path: Path) -> None:
                     print(method, pool.apply(work, (torch.arange(2),)))
             loader = DataLoader(Squares(), batch_size=4, num_workers=2, multiprocessing_context="spawn")
             print([batch.flatten().tolist() for batch in loader])
-            print(subprocess.run([sys.executable, "-c", "import torch; print(torch.__name__)"], capture_output=True,
+            print(subprocess.run([sys.executable, "-c", "import torch; print(torch.__package__)"], capture_output=True,
                                  text=True).stdout.strip(), flush=True)
     """,
     )
@@ -227,7 +227,7 @@ def test_the_launcher_of_ranks_binds(tmp_path: Path) -> None:
         dist.init_process_group("gloo")
         x = torch.ones(2) * (dist.get_rank() + 1)
         dist.all_reduce(x)
-        if dist.get_rank() == 0: print(torch.__name__, x.tolist())
+        if dist.get_rank() == 0: print(torch.__package__, x.tolist())
         dist.destroy_process_group()
     """,
     )

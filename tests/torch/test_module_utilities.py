@@ -21,7 +21,7 @@ def _numbers(x: Any) -> Any:
 def test_containers() -> None:
     net = nn.Sequential(nn.Linear(2, 3), nn.ReLU()) + nn.Sequential(nn.Linear(3, 1))
     assert [type(m).__name__ for m in net] == ["Linear", "ReLU", "Linear"] and net[-1] is net[2]
-    assert list(net[1:].state_dict()) == ["1.weight", "1.bias"]
+    assert list(net[1:].state_dict()) == ["2.weight", "2.bias"]
     net[1] = nn.Tanh()
     removed = net.pop(1)
     assert isinstance(removed, nn.Tanh) and list(net._modules) == ["0", "1"]

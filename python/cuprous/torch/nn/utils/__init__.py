@@ -1,7 +1,6 @@
 """Utilities for gradients and parameters, sequences of different lengths, and parametrized weights."""
 
 import importlib
-import inspect
 import sys
 from typing import Any
 
@@ -40,7 +39,9 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
-    if "device" not in inspect.signature(module_cls).parameters:
+    from inspect import signature  # slow to import
+
+    if "device" not in signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
     place = kwargs.pop("device", "cpu")
     return module_cls(*args, device="meta", **kwargs).to_empty(device=place)
