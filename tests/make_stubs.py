@@ -109,10 +109,15 @@ def _constructor(cls: type, imports: set[str]) -> str:
     return f"\n    def __init__({', '.join(['self', *parameters])}) -> None: ..."
 
 
+def _is_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call)
+
+
 def assigned(home: str, name: str, value: Any) -> bool:
     """Returns True for a function that another one returned, as `zeros = _constant(...)`: its type lacks parameters."""
     tree = ast.parse(inspect.getsource(sys.modules[home]))
-    targets = [n for node in tree.body if isinstance(node, ast.Assign) for t in node.targets for n in ast.walk(t)]
+    made = [one for one in tree.body if isinstance(one, ast.Assign) and any(map(_is_call, ast.walk(one)))]
+    targets = [n for one in made for t in one.targets for n in ast.walk(t)]
     return inspect.isfunction(value) and name in {n.id for n in targets if isinstance(n, ast.Name)}
 
 

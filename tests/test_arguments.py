@@ -190,6 +190,8 @@ _TORCH_HINTS = {
     "nothing is reported to anybody": "_C._log_api_usage_once.event",
     "attention sums in float32 in any case": "_C._set_math_sdp_allow_fp16_bf16_reduction.flag",
     "of torch.compile's shapes": "_numerical.expand_copy.implicit",
+    "there are no pipes": """
+        utils.data.functional_datapipe.enable_df_api_tracing utils.data.functional_datapipe.name""",
     "no tensor has a tangent": "_unsupported_parts.<lambda>.level",
     "nothing is downloaded, so no bar shows it, and a local folder is neither cached nor asked about": """
         hub.help.force_reload hub.help.skip_validation hub.help.trust_repo hub.list.force_reload

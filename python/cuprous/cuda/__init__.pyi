@@ -26,7 +26,9 @@ from cuprous.cuda._arrays import from_cuda_array_interface as from_cuda_array_in
 from cuprous.cuda._arrays import get_current_device as get_current_device
 from cuprous.cuda._arrays import gpus as gpus
 from cuprous.cuda._arrays import is_cuda_array as is_cuda_array
+from cuprous.cuda._arrays import legacy_default_stream as legacy_default_stream
 from cuprous.cuda._arrays import list_devices as list_devices
+from cuprous.cuda._arrays import per_thread_default_stream as per_thread_default_stream
 from cuprous.cuda._arrays import pinned as pinned
 from cuprous.cuda._arrays import pinned_array as pinned_array
 from cuprous.cuda._arrays import pinned_array_like as pinned_array_like
@@ -218,9 +220,6 @@ ldcg: __Intrinsic
 ldcs: __Intrinsic
 ldcv: __Intrinsic
 ldlu: __Intrinsic
-
-def legacy_default_stream() -> Stream: ...
-
 long1: _Vector
 long2: _Vector
 long3: _Vector
@@ -232,9 +231,6 @@ longlong4: _Vector
 match_all_sync: __Intrinsic
 match_any_sync: __Intrinsic
 nanosleep: __Intrinsic
-
-def per_thread_default_stream() -> Stream: ...
-
 popc: __Intrinsic
 rsqrt: __Intrinsic
 selp: __Intrinsic

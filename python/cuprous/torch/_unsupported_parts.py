@@ -304,6 +304,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "jit.annotations": {name: getattr(typing, name) for name in ("List", "Dict", "Optional", "Tuple", "Union", "Any")},
     "onnx": {"is_in_onnx_export": lambda: False},
     "distributed.rpc": {"is_available": lambda: False},
+    "distributed.rpc.api": {"_require_initialized": lambda function: function},
     "_jit_internal": {
         name: lambda function: function
         for name in ("_copy_to_script_wrapper", "_overload", "_overload_method", "export", "ignore", "unused")
@@ -379,7 +380,7 @@ NAMES: dict[str, dict[str, str]] = {
         },
     },
     "autograd": {"use torch.func.jvp": "forward_ad", _PROFILES: "_disable_profiler _enable_profiler"},
-    "utils.data": {_PIPES: "IterDataPipe MapDataPipe DFIterDataPipe DataChunk functional_datapipe"},
+    "utils.data": {_PIPES: "IterDataPipe MapDataPipe DFIterDataPipe DataChunk"},
     "serialization": {
         "files are read without running code": "get_unsafe_globals_in_checkpoint register_package skip_data"
     },

@@ -1,5 +1,6 @@
 """Datasets, samplers and loaders with PyTorch's API."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cuprous.torch import _placeholders
@@ -26,6 +27,21 @@ from cuprous.torch.utils.data._samplers import (
 )
 from cuprous.torch.utils.data._workers import get_worker_info
 from cuprous.torch.utils.data.distributed import DistributedSampler
+
+
+def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Callable[[type], type]:
+    """Returns a decorator that changes nothing: libraries decorate pipes at import, and pipes are not supported.
+
+    Args:
+        name: the method that PyTorch's pipes would have.
+        enable_df_api_tracing: has no effect.
+
+    Examples:
+        >>> torch.utils.data.functional_datapipe("batch")(int)
+        <class 'int'>
+    """
+    return lambda cls: cls
+
 
 if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
