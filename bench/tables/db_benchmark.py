@@ -99,8 +99,8 @@ JOINS: dict[str, Callable[[Any], pl.LazyFrame]] = {
 def ratios(lf: pl.LazyFrame, engines: dict[str, Any], repeats: int) -> dict[str, float]:
     """Returns the median milliseconds of each engine.
 
-    They take turns, so that the machine's load is the same, and each is the first equally often: memory that one has
-    just freed slows down the next.
+    They take turns, so that the machine's load is the same, and each is the first equally often: one may leave memory
+    that slows down the next.
     """
     times: dict[str, list[float]] = {name: [] for name in engines}
     names = list(engines)
