@@ -19,9 +19,9 @@ LIMIT = int(os.environ.get("TEST_LIMIT", 175 if "CUPROUS_SIM" in os.environ else
 
 _ROOT = Path(__file__).resolve().parents[2]
 
-_BEGIN = f"""
+_BEGIN = """
 import faulthandler, os, signal, sys, time
-faulthandler.dump_traceback_later({LIMIT - 5}, exit=True)
+faulthandler.dump_traceback_later(%(stacks)s, exit=True)
 import numpy as np
 import cuprous.torch as torch
 import cuprous.torch.distributed as dist
@@ -29,9 +29,9 @@ from cuprous.torch.nn.parallel import DistributedDataParallel as DDP
 torch.set_default_device(os.environ.get("TEST_DEVICE", "cpu"))
 from datetime import timedelta
 if "TEST_BEGIN" in os.environ:
-    print(f"BEGIN {{time.monotonic()}}", flush=True)
+    print(f"BEGIN {time.monotonic()}", flush=True)
 dist.init_process_group(os.environ.get("TEST_BACKEND"),
-                        timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "{LIMIT - 15}"))))
+                        timeout=timedelta(seconds=float(os.environ.get("TEST_TIMEOUT", "%(timeout)s"))))
 rank, n = dist.get_rank(), dist.get_world_size()
 """
 
@@ -55,10 +55,10 @@ def environment(rank: int, n: int, store: _core.DistStore, **more: str) -> dict[
     return os.environ | own | more
 
 
-def write(program: str) -> Path:
-    """Writes a program with `dist`, `torch`, `np`, `DDP`, `rank` and `n` to a file."""
+def write(program: str, limit: int = LIMIT) -> Path:
+    """Writes a program with `dist`, `torch`, `np`, `DDP`, `rank` and `n` to a file. It ends within `limit` seconds."""
     path = Path(tempfile.mkdtemp(prefix="cuprous-test-"), "program.py")
-    path.write_text(_BEGIN + textwrap.dedent(program))
+    path.write_text(_BEGIN % {"stacks": limit - 5, "timeout": limit - 15} + textwrap.dedent(program))
     return path
 
 
