@@ -490,3 +490,25 @@ def test_an_error_of_the_library_is_the_error_of_all_ranks(function: str, after:
     for each in finish(processes, started):
         assert each.code == 1 and f"{function}" in each.out and "DistBackendError" in each.out, each.out
         assert each.after < LIMIT - 20
+
+
+def test_profiles_have_the_collectives_of_gpus() -> None:
+    """Their times are those of events on the stream; what has ended unnoticed is there too."""
+    _run(
+        """
+import cuprous as cp
+x, y = torch.ones(1000), torch.ones(500)
+with cp.profile() as p:
+    for _ in range(3):
+        dist.all_reduce(x)
+    work = dist.all_reduce(y, async_op=True)
+    work.wait()
+    torch.cuda.synchronize()
+assert (p.total.collectives, p.total.collective_bytes) == (4, 3 * 4000 + 2000), p.total
+assert 0 < p.total.collective_time < p.total.wall, p.total
+assert x[0].item() == n ** 3 and y[0].item() == n
+with cp.profile() as p:
+    x.sum().item()
+assert p.total.collectives == 0
+        """,
+    )

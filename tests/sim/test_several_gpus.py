@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from bench.several import faults
 from bench.several.launch import Setting
+from tests.robust.stand_ins import Machine
 
 
 def _with_two_gpus() -> str:
@@ -39,3 +41,20 @@ def test_a_failing_rank_is_reported_within_its_bound(
     found = faults.cause(name, 2, Setting("cuda", tmp_path / "log"))
     assert not found.problems
     assert 0 < found.error <= found.end
+
+
+@pytest.mark.parametrize(("peers", "state", "found"), [
+    ("", "ok", "the 2 GPUs reach each other's memory"),
+    (",peers=no", "note", "GPUs 0 and 1 do not reach each other's memory: copies go through the host"),
+])  # fmt: skip
+def test_doctor_says_how_gpus_are_linked(peers: str, state: str, found: str, tmp_path: Path) -> None:
+    nodes = {k: v for k, v in Machine(tmp_path).card().nodes().environment().items() if v is not None}
+    variables = os.environ | nodes | {"CUPROUS_CUDA_PATH": os.environ["CUPROUS_CUDA_PATH"]}
+    variables["CUPROUS_SIM"] = _with_two_gpus() + peers
+    done = subprocess.run([sys.executable, "-m", "cuprous", "doctor", "--json"], capture_output=True, text=True,
+                          env=variables, timeout=120, check=False)  # fmt: skip
+    checks = json.loads(done.stdout)["checks"]
+    links = next(check for check in checks if check["name"] == "links")
+    assert (links["state"], links["found"], links["step"]) == (state, found, "ranks")
+    steps = [check["step"] for check in checks]
+    assert steps == sorted(steps, key=steps.index), "the checks of a step are together"

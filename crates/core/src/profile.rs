@@ -26,6 +26,8 @@ pub enum Track {
     Device,
     /// The device's copy stream.
     Copies,
+    /// The connection with other ranks.
+    Network,
     /// A curve over time.
     Counter,
 }
@@ -72,6 +74,11 @@ kinds! {
     Kernel "kernel" Device;
     /// A copy of `amount` bytes on the copy stream.
     Copy "copy" Copies;
+    /// An operation with other ranks, from when it was submitted until it had ended; on a device, for as long as it ran.
+    /// `what` is its name; it moved `amount` bytes of this rank.
+    Collective "collective" Network;
+    /// The host waited for other ranks, or moved bytes between them and this one itself.
+    RankWait "wait for ranks" Host;
     /// Bytes in use.
     Memory "memory" Counter;
 }
@@ -213,8 +220,21 @@ pub fn begin() -> bool {
     true
 }
 
+/// Functions that add the events of what has ended without anybody's notice.
+type Unnoticed = Box<dyn Fn() -> bool + Send>;
+
+static UNNOTICED: Mutex<Vec<Unnoticed>> = Mutex::new(Vec::new());
+
+/// Calls a function when a profile ends, before events are no longer recorded, for as long as it returns true.
+pub fn before_end(add: impl Fn() -> bool + Send + 'static) {
+    UNNOTICED.lock().unwrap_or_else(|e| e.into_inner()).push(Box::new(add));
+}
+
 /// Ends the profile and returns it, or `None` if none had begun.
 pub fn end() -> Option<Box<Profile>> {
+    if on() {
+        UNNOTICED.lock().unwrap_or_else(|e| e.into_inner()).retain(|add| add());
+    }
     ON.store(false, Relaxed);
     let mut ended = profile().take()?;
     ended.end = now();
@@ -277,6 +297,31 @@ pub fn timed<R>(kind: Kind, device: u8, amount: u64, run: impl FnOnce() -> R) ->
     drop(current);
     since(start, kind, origin, amount);
     result
+}
+
+/// An operation with other ranks that has begun and may end on another thread.
+#[derive(Debug)]
+pub struct Begun {
+    name: &'static str,
+    start: u64,
+    origin: Origin,
+    amount: u64,
+}
+
+impl Begun {
+    /// Returns the beginning of an operation of `amount` bytes; `None` if no profile is being made.
+    pub fn collective(name: &'static str, amount: u64) -> Option<Begun> {
+        on().then(|| Begun { name, start: now(), origin: origin(0), amount })
+    }
+
+    /// Adds the event. It lasted until now, or for `length` nanoseconds.
+    pub fn end(self, length: Option<u64>) {
+        let Begun { start, amount, .. } = self;
+        // The number of a name is that of the profile in which the operation ends.
+        let origin = Origin { what: name(self.name), ..self.origin };
+        let length = length.unwrap_or_else(|| now().saturating_sub(start));
+        add(&[Event { kind: Kind::Collective, origin, start, length, amount }]);
+    }
 }
 
 /// Returns the index of a name in the profile.

@@ -7,11 +7,12 @@ use cuprous_plan::{Program, Step};
 
 use crate::codegen::{self, Arch, Generated, Options, Stage};
 use crate::error::Result;
-use crate::gpu::{Counters, Gpu, lock};
+use crate::gpu::{Counters, Gpu};
 use crate::modules::load;
 use crate::progress::Progress;
 use crate::routines::{self, Planned};
 use crate::run::CudaProgram;
+use crate::templates;
 
 fn options(program: &Program) -> Options {
     Options { aligned: program.aligned, ..Options::default() }
@@ -42,12 +43,12 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
     gpu.context.make_current()?;
     let start = Instant::now();
     let planned = {
-        let mut templates = lock(&gpu.templates);
+        let is_fused = |step: &&Step| matches!(step, Step::Kernel(_) | Step::Pack(_));
+        let fused: Vec<&Step> = program.steps.iter().filter(is_fused).collect();
+        let generate = |step: &Step| kernels(gpu.arch, program, step);
+        let mut generated = templates::generated(&gpu.templates, program.aligned, &fused, generate).into_iter();
         let plan = |step: &Step| match step {
-            Step::Kernel(_) | Step::Pack(_) => {
-                let generate = || kernels(gpu.arch, program, step);
-                Ok(templates.get(program.aligned, step, generate).into())
-            }
+            Step::Kernel(_) | Step::Pack(_) => Ok(generated.next().unwrap_or_default().into()),
             _ => plan_step(gpu.arch, Some(gpu), program, step),
         };
         program.steps.iter().map(plan).collect::<Result<Vec<_>>>()?

@@ -3,12 +3,15 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
+use std::sync::Mutex;
 
 use cuprous_plan::{Inst, Kernel, Step};
 use foldhash::fast::RandomState;
+use rayon::prelude::*;
 
 use crate::codegen::{Arg, Generated, Stage};
 use crate::driver::{Function, Module};
+use crate::gpu::lock;
 
 /// Loaded kernels by their source.
 pub(crate) type Kernels = HashMap<Source, (Function, Module), RandomState>;
@@ -47,31 +50,66 @@ impl Source {
 /// The largest number of steps whose code is kept. At the limit all of it is dropped.
 const MAX_TEMPLATES: usize = 1024;
 
-/// Steps that were generated, by their kernels and by whether all buffers are aligned.
-#[derive(Default)]
-pub(crate) struct Templates(HashMap<(bool, Vec<Kernel>), Generated, RandomState>);
+/// From how many new steps on they are generated in parallel: a step takes about 30 µs, waking a thread about as long.
+const PARALLEL: usize = 4;
 
-impl Templates {
-    /// Returns the launches of a step of kernels: those of an equal step with this one's buffers and scalars, or else
-    /// those that `generate` returns.
-    pub(crate) fn get(&mut self, aligned: bool, step: &Step, generate: impl FnOnce() -> Generated) -> Generated {
-        let mut numbers = Numbers::default();
-        let kernels: Vec<Kernel> = step.kernels().iter().map(|kernel| numbers.replaced(kernel)).collect();
-        let key = (aligned, kernels);
-        if let Some(template) = self.0.get(&key) {
-            let mut generated = template.clone();
-            args(&mut generated).for_each(|arg| numbers.restore(arg));
-            return generated;
+/// A step's kernels without numbers, and whether all buffers are aligned.
+type Key = (bool, Vec<Kernel>);
+
+/// Steps that were generated.
+#[derive(Default)]
+pub(crate) struct Templates(HashMap<Key, Generated, RandomState>);
+
+/// Returns the launches of steps of kernels: those of an equal step with their own buffers and scalars, or else those
+/// that `generate` returns, which is called once for equal steps, on several threads.
+pub(crate) fn generated(
+    templates: &Mutex<Templates>,
+    aligned: bool,
+    steps: &[&Step],
+    generate: impl Fn(&Step) -> Generated + Sync,
+) -> Vec<Generated> {
+    let keyed: Vec<(Key, Numbers)> = steps.iter().map(|step| keyed(aligned, step)).collect();
+    let mut first: HashMap<&Key, usize, RandomState> = HashMap::default();
+    let (mut known, mut new) = (Vec::with_capacity(steps.len()), Vec::new());
+    {
+        let templates = lock(templates);
+        for (k, (key, _)) in keyed.iter().enumerate() {
+            let template = templates.0.get(key).cloned();
+            if template.is_none() {
+                first.entry(key).or_insert_with(|| {
+                    new.push(k);
+                    new.len() - 1
+                });
+            }
+            known.push(template);
         }
-        let generated = generate();
-        let mut template = generated.clone();
-        args(&mut template).for_each(|arg| numbers.replace(arg));
-        if self.0.len() >= MAX_TEMPLATES {
-            self.0.clear();
-        }
-        self.0.insert(key, template);
-        generated
     }
+    let make = |&k: &usize| {
+        let (mut template, mut numbers) = (generate(steps[k]), keyed[k].1.clone());
+        args(&mut template).for_each(|arg| numbers.replace(arg));
+        template
+    };
+    let made: Vec<Generated> =
+        if new.len() < PARALLEL { new.iter().map(make).collect() } else { new.par_iter().map(make).collect() };
+    let instance = |((key, numbers), template): (&(Key, Numbers), Option<Generated>)| {
+        let mut generated = template.unwrap_or_else(|| made[first[key]].clone());
+        args(&mut generated).for_each(|arg| numbers.restore(arg));
+        generated
+    };
+    let all = keyed.iter().zip(known).map(instance).collect();
+    let mut templates = lock(templates);
+    if templates.0.len() + new.len() > MAX_TEMPLATES {
+        templates.0.clear();
+    }
+    let keys = new.iter().map(|&k| keyed[k].0.clone());
+    templates.0.extend(keys.zip(made));
+    all
+}
+
+fn keyed(aligned: bool, step: &Step) -> (Key, Numbers) {
+    let mut numbers = Numbers::default();
+    let kernels = step.kernels().iter().map(|kernel| numbers.replaced(kernel)).collect();
+    ((aligned, kernels), numbers)
 }
 
 fn args(generated: &mut Generated) -> impl Iterator<Item = &mut Arg> {
@@ -79,7 +117,7 @@ fn args(generated: &mut Generated) -> impl Iterator<Item = &mut Arg> {
 }
 
 /// The buffers and scalars of a step in the order of their first use.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Numbers {
     buffers: Vec<u32>,
     scalars: Vec<u32>,
@@ -126,6 +164,8 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
     use cuprous_core::{DType, Fun};
     use cuprous_plan::{Access, Level, Typed};
 
@@ -147,21 +187,24 @@ mod tests {
 
     #[test]
     fn equal_kernels_are_generated_once_and_keep_their_buffers() {
-        let mut templates = Templates::default();
-        let mut count = 0;
-        let mut get = |step: &Step| {
-            let own = generate(&step.kernels()[0], Arch::H200, Options::default());
-            let got = templates.get(true, step, || {
-                count += 1;
-                own.clone()
+        let templates = Mutex::default();
+        let count = AtomicUsize::new(0);
+        let own = |step: &Step| generate(&step.kernels()[0], Arch::H200, Options::default());
+        let get = |steps: &[Step]| {
+            let got = generated(&templates, true, &steps.iter().collect::<Vec<_>>(), |step| {
+                count.fetch_add(1, Relaxed);
+                own(step)
             });
-            assert_eq!(got, own);
+            assert_eq!(got, steps.iter().map(own).collect::<Vec<_>>());
         };
-        get(&step(100, [3, 5], 1));
-        get(&step(100, [8, 2], 0));
-        get(&step(100, [8, 8], 0));
-        get(&step(101, [8, 2], 0));
         // A kernel that writes its operand and one of another length are different kernels.
-        assert_eq!(count, 3);
+        get(&[step(100, [3, 5], 1), step(100, [8, 2], 0), step(100, [8, 8], 0), step(101, [8, 2], 0)]);
+        assert_eq!(count.swap(0, Relaxed), 3);
+        get(&[step(101, [7, 4], 1), step(100, [4, 4], 1)]);
+        assert_eq!(count.swap(0, Relaxed), 0);
+        // More than are kept, and enough for several threads.
+        let many: Vec<Step> = (1..=MAX_TEMPLATES as i64 + 5).map(|n| step(n, [n as u32, 0], 2)).collect();
+        get(&many);
+        assert_eq!(count.load(Relaxed), many.len() - 2);
     }
 }

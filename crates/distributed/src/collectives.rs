@@ -44,6 +44,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// Returns the bytes that this rank gives, or those that it gets if it gives none.
+    pub(crate) fn bytes(&self) -> usize {
+        let all = if self.inputs.is_empty() { &self.outputs } else { &self.inputs };
+        all.iter().map(|memory| memory.bytes).sum()
+    }
+
     /// Returns what rank `me` of `n` calls.
     ///
     /// # Errors

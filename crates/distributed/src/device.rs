@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cuprous_core::interrupt::Token;
+use cuprous_core::profile;
 
 use crate::backend::{Backend, Keep, Lend, Operation};
 use crate::call::{Call, Op};
@@ -123,6 +124,8 @@ impl DeviceGroup {
                 group.changed.notify_all();
             }
         }));
+        let profiled = Arc::downgrade(&group);
+        profile::before_end(move || profiled.upgrade().is_some_and(|group| group.oldest().is_ok()));
         group.communicator.connect().map_err(|failure| group.explain(failure))?;
         Ok(group)
     }
@@ -162,7 +165,7 @@ impl DeviceGroup {
             Op::AllToAll => [&request.inputs, &request.outputs].map(|all| all.iter().map(|m| m.bytes as u64).collect()),
             _ => [Vec::new(), Vec::new()],
         };
-        let work = DeviceWork::new(call.clone(), None, request.timeout.unwrap_or(self.timeout));
+        let work = DeviceWork::new(call.clone(), request.bytes(), None, request.timeout.unwrap_or(self.timeout));
         if let Some(wrong) = self.ledger.record(Entry { call, bytes }) {
             return Err(self.session.fail(&wrong));
         }
@@ -436,7 +439,7 @@ impl Backend for Arc<DeviceGroup> {
                 bytes: message.memory.bytes as u64,
                 line: message.line.clone(),
             };
-            all.push(DeviceWork::new(call.clone(), Some((message.is_send, peer)), self.timeout));
+            all.push(DeviceWork::new(call.clone(), message.memory.bytes, Some((message.is_send, peer)), self.timeout));
             if let Some(wrong) = self.ledger.record_message(message.is_send, peer, call) {
                 return Err(self.session.fail(&wrong));
             }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use cuprous_core::interrupt::Token;
+use cuprous_core::profile::{self, Begun, Kind};
 use cuprous_core::{Error, ExternalWork};
 
 use crate::backend::{Keep, Operation};
@@ -24,14 +25,18 @@ pub(crate) struct DeviceWork {
     pub(crate) timeout: Duration,
     /// True once later work of the device waits for it, and what keeps its memory until then.
     keep: Mutex<(bool, Option<Keep>)>,
+    begun: Mutex<Option<Begun>>,
     pub(crate) failure: OnceLock<Failure>,
 }
 
 impl DeviceWork {
-    pub(crate) fn new(call: Call, message: Option<(bool, usize)>, timeout: Duration) -> Arc<DeviceWork> {
+    pub(crate) fn new(call: Call, bytes: usize, message: Option<(bool, usize)>, timeout: Duration) -> Arc<DeviceWork> {
+        let name = message.map_or(call.op.name(), |(is_send, _)| if is_send { "send" } else { "recv" });
+        let begun = Mutex::new(Begun::collective(name, bytes as u64));
         Arc::new(DeviceWork {
             call,
             message,
+            begun,
             ticket: OnceLock::new(),
             token: Token::current(),
             since: Instant::now(),
@@ -91,6 +96,9 @@ impl DeviceWork {
         if let Some(failure) = failure {
             let _ = self.failure.set(failure.clone());
         }
+        if let Some(begun) = self.begun.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            begun.end(self.ticket.get().and_then(|ticket| ticket.nanoseconds()));
+        }
         let mut state = self.keep();
         state.0 = true;
         let kept = state.1.take();
@@ -100,6 +108,10 @@ impl DeviceWork {
 
     /// Waits on the host until it has ended.
     pub(crate) fn wait(&self, timeout: Duration) -> Option<Result<()>> {
+        self.outcome().map_or_else(|| profile::timed(Kind::RankWait, 0, 0, || self.wait_for_end(timeout)), Some)
+    }
+
+    fn wait_for_end(&self, timeout: Duration) -> Option<Result<()>> {
         let start = Instant::now();
         let mut pause = Duration::from_micros(20);
         loop {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use cuprous_core::profile::{self, Begun, Kind};
+
 use crate::backend::{Backend, Keep, Lend, Operation};
 use crate::collectives::{Message, Request};
 use crate::direct::{Direct, Offer, Process};
@@ -109,7 +111,7 @@ impl Group {
         let mut queue = self.queue();
         if queue.is_busy || !queue.jobs.is_empty() {
             drop(queue);
-            let work = Arc::new(Work::default());
+            let work = Arc::new(Work::new(request.op.name(), request.bytes()));
             self.queue_up(request, keep, work.clone())?;
             return work.wait(Duration::MAX).unwrap_or(Ok(()));
         }
@@ -118,7 +120,11 @@ impl Group {
         queue.seq += 1;
         queue.is_busy = true;
         drop(queue);
-        let result = self.perform(&exchange);
+        let begun = Begun::collective(request.op.name(), request.bytes() as u64);
+        let result = profile::timed(Kind::RankWait, 0, 0, || self.perform(&exchange));
+        if let Some(begun) = begun {
+            begun.end(None);
+        }
         drop(self.free(keep, &result));
         self.queue().is_busy = false;
         self.changed.notify_all();
@@ -210,7 +216,7 @@ impl Backend for Arc<Group> {
     }
 
     fn submit(&self, request: &Request, lend: Lend) -> Result<Arc<dyn Operation>> {
-        let work = Arc::new(Work::default());
+        let work = Arc::new(Work::new(request.op.name(), request.bytes()));
         let keep = lend(work.clone());
         // SAFETY: as above.
         match unsafe { request.staged(self.me) } {

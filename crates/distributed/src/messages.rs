@@ -107,7 +107,8 @@ impl Messages {
 
     /// Returns work with a description, for [`Messages::submit`].
     pub(crate) fn work(&self, message: &Message) -> Arc<Work> {
-        Arc::new(Work::of_message(self.shared.text(message)))
+        let name = if message.is_send { "send" } else { "recv" };
+        Arc::new(Work::of_message(name, message.memory.bytes, self.shared.text(message)))
     }
 
     /// Returns an error for a message that cannot be sent.

@@ -17,6 +17,8 @@ pub trait Ticket: Send + Sync {
     /// # Errors
     /// The device failed.
     fn order(&self) -> Result<()>;
+    /// Returns for how long it ran on the device, if it has ended and its times were recorded.
+    fn nanoseconds(&self) -> Option<u64>;
 }
 
 /// The connection of a device with those of the other ranks. A call of [`Communicator::abort`] ends all others, which may

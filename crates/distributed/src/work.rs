@@ -4,6 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use cuprous_core::interrupt::{self, Token};
+use cuprous_core::profile::{self, Begun, Kind};
 use cuprous_core::{Error, ExternalWork};
 
 use crate::backend::{Keep, Operation};
@@ -16,6 +17,7 @@ const SLICE: Duration = Duration::from_millis(50);
 struct State {
     result: Option<Result<()>>,
     source: Option<usize>,
+    begun: Option<Begun>,
 }
 
 /// An operation that runs on another thread.
@@ -28,8 +30,14 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    pub(crate) fn of_message(text: String) -> Work {
-        Work { text: Some(text), ..Work::default() }
+    /// Returns work of `bytes` bytes that has been submitted.
+    pub(crate) fn new(name: &'static str, bytes: usize) -> Work {
+        let begun = Begun::collective(name, bytes as u64);
+        Work { state: Mutex::new(State { begun, ..State::default() }), ..Work::default() }
+    }
+
+    pub(crate) fn of_message(name: &'static str, bytes: usize, text: String) -> Work {
+        Work { text: Some(text), ..Work::new(name, bytes) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -48,7 +56,11 @@ impl Work {
         let mut state = self.state();
         state.result.get_or_insert(result);
         state.source = source;
+        let begun = state.begun.take();
         drop(state);
+        if let Some(begun) = begun {
+            begun.end(None);
+        }
         self.changed.notify_all();
     }
 
@@ -62,6 +74,10 @@ impl Work {
     /// # Errors
     /// The operation failed, or the main thread was interrupted; the operation then continues.
     pub(crate) fn wait(&self, timeout: Duration) -> Option<Result<()>> {
+        self.result().map_or_else(|| profile::timed(Kind::RankWait, 0, 0, || self.wait_for_end(timeout)), Some)
+    }
+
+    fn wait_for_end(&self, timeout: Duration) -> Option<Result<()>> {
         let (start, mut notice) = (Instant::now(), NOTICE);
         let mut state = self.state();
         loop {

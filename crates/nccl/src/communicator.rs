@@ -5,8 +5,8 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
-use cuprous_core::Buffer;
 use cuprous_core::interrupt::Token;
+use cuprous_core::{Buffer, profile};
 use cuprous_cuda::driver::{Context, DevPtr, Event, Stream, memcpy_dtod_async};
 use cuprous_cuda_sys::driver::CUstream;
 use cuprous_cuda_sys::nccl::{NCCL_UNIQUE_ID_BYTES, NcclApi, ncclComm_t, ncclConfig_t, ncclResult_t, ncclUniqueId};
@@ -25,6 +25,8 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Work on the stream for collectives, up to an event.
 struct Submitted {
     event: ManuallyDrop<Event>,
+    /// Events before and after it that have times, during a profile.
+    timing: Option<[Event; 2]>,
     working: Arc<Stream>,
     /// Events that can be used again.
     spare: Arc<Mutex<Vec<Event>>>,
@@ -48,6 +50,11 @@ impl Ticket for Submitted {
 
     fn order(&self) -> Result<()> {
         self.working.context().make_current().and_then(|()| self.working.wait_event(&self.event)).map_err(device)
+    }
+
+    fn nanoseconds(&self) -> Option<u64> {
+        let [first, last] = self.timing.as_ref()?;
+        last.elapsed_ms(first).ok().map(|ms| (f64::from(ms) * 1e6) as u64)
     }
 }
 
@@ -263,6 +270,7 @@ impl Nccl {
             Ok(())
         };
         order().map_err(device)?;
+        let first = self.timed_event().map_err(device)?;
         {
             let _one = lock(&self.shared.calls);
             let comm = self.shared.comm()?;
@@ -275,17 +283,30 @@ impl Nccl {
             let ended = if is_group { unsafe { call!(api, comm, ncclGroupEnd()) } } else { Ok(()) };
             result.and(ended)?;
         }
-        self.mark(staging)
+        self.mark(staging, first)
     }
 
-    fn mark(&self, staging: Vec<Buffer>) -> Result<Arc<dyn Ticket>> {
+    /// Marks the end of what was submitted, which began at the event `first` if its time is recorded.
+    fn mark(&self, staging: Vec<Buffer>, first: Option<Event>) -> Result<Arc<dyn Ticket>> {
         let record = || {
             let event = self.event()?;
             event.record(&self.stream)?;
             Ok(ManuallyDrop::new(event))
         };
+        let last = if first.is_some() { self.timed_event().map_err(device)? } else { None };
+        let timing = first.zip(last).map(|(first, last)| [first, last]);
         let (event, working, spare) = (record().map_err(device)?, self.gpu.working.clone(), self.spare.clone());
-        Ok(Arc::new(Submitted { event, working, spare, _staging: staging }))
+        Ok(Arc::new(Submitted { event, timing, working, spare, _staging: staging }))
+    }
+
+    /// Returns an event with its time at this point of the stream; `None` if no profile is being made.
+    fn timed_event(&self) -> cuprous_cuda::Result<Option<Event>> {
+        let record = || {
+            let event = Event::with_timing(self.gpu.context)?;
+            event.record(&self.stream)?;
+            Ok(event)
+        };
+        profile::on().then(record).transpose()
     }
 
     /// Returns an event that nobody uses.
@@ -351,15 +372,15 @@ impl Nccl {
         let calls = Calls { api: self.shared.api, comm: std::ptr::null_mut(), stream: &self.stream };
         outputs.iter().enumerate().try_for_each(|(k, &output)| calls.copy(part(to, k), output))?;
         // The first ticket has the staging memory.
-        let last = self.mark(Vec::new())?;
-        Ok(Arc::new(Both { last, _first: ticket }))
+        let last = self.mark(Vec::new(), None)?;
+        Ok(Arc::new(Both { last, first: ticket }))
     }
 }
 
 /// Work after which more was submitted.
 struct Both {
     last: Arc<dyn Ticket>,
-    _first: Arc<dyn Ticket>,
+    first: Arc<dyn Ticket>,
 }
 
 impl Ticket for Both {
@@ -369,6 +390,10 @@ impl Ticket for Both {
 
     fn order(&self) -> Result<()> {
         self.last.order()
+    }
+
+    fn nanoseconds(&self) -> Option<u64> {
+        self.first.nanoseconds()
     }
 }
 

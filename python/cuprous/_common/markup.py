@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-#: Colors of bars: compute and other work of devices, copies, waits, planning, and what is compared with.
-BLUE, ORANGE, GREEN, PURPLE, GRAY = "#3b82f6", "#d97706", "#059669", "#8b5cf6", "#8a8f98"
+#: Colors of bars: compute and other work of devices, copies, planning, waits, other ranks, and what is compared with.
+BLUE, ORANGE, GREEN, PURPLE, PINK, GRAY = "#3b82f6", "#d97706", "#059669", "#8b5cf6", "#db2777", "#8a8f98"
 _MUTED = "opacity:.65;font-size:90%"
 
 

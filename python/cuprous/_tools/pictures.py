@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cuprous import _core
 from cuprous._common import markup
-from cuprous._common.markup import BLUE, GRAY, GREEN, ORANGE, PURPLE
+from cuprous._common.markup import BLUE, GRAY, GREEN, ORANGE, PINK, PURPLE
 from cuprous._tools.cells import file_name
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST = 20
 #: What the time of a line goes to: attribute of a row, label, color.
 KINDS = (
     ("device_time", "device", BLUE), ("copy_time", "copies", ORANGE), ("wait_time", "waits", PURPLE),
-    ("plan_time", "planning", GREEN),
+    ("rank_wait_time", "other ranks", PINK), ("plan_time", "planning", GREEN),
 )  # fmt: skip
 
 
@@ -181,7 +181,10 @@ def draw_timeline(ax: Any, report: _core.Report) -> Any:
             events = json.load(file)["traceEvents"]
     processes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     threads = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    colors = {"step": BLUE, "copy in": ORANGE, "copy out": ORANGE, "wait": PURPLE, "plan": GREEN, "run": GRAY}
+    colors = {
+        "step": BLUE, "copy in": ORANGE, "copy out": ORANGE, "wait": PURPLE, "plan": GREEN, "run": GRAY,
+        "collective": PINK, "wait for ranks": PINK,
+    }  # fmt: skip
     spans: dict[tuple[int, int], list[Any]] = {}
     for event in events:
         if event["ph"] == "X":

@@ -21,6 +21,10 @@ class _Sums:
     replayed: int
     plan_time: float
     run_time: float
+    collectives: int
+    collective_bytes: int
+    collective_time: float
+    rank_wait_time: float
     memory_peak: int
 
 
@@ -30,7 +34,8 @@ class ProfileRow(_Sums):
 
     `device_time` is shared out: a kernel that computes the operations of several lines counts for each of them in
     proportion to its operations, and its launch for the line of the last one. Programs, copies and waits count for the
-    line that made them happen.
+    line that made them happen. `collective_time` is the time from when operations with other ranks were submitted until
+    they had ended, during which other work may run; `rank_wait_time` is the part in which the host did nothing else.
     """
 
     file: str

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cuprous_core::{Access, Buffer, DType, ExternalWork, SharedGuard};
+use cuprous_core::{Access, Buffer, DType, ExternalWork, SharedGuard, profile, tape};
 use cuprous_distributed::call::{Op, ReduceKind};
 use cuprous_distributed::collectives::{Memory, Message, Request};
 use cuprous_distributed::status::describe_status;
@@ -99,6 +99,7 @@ impl PyWork {
     /// With a timeout, waits until it has ended, and returns False if it has not in time.
     #[pyo3(signature = (timeout = None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        locate();
         let timeout = timeout.map(seconds).transpose()?;
         let result = wait(py, || self.work.finish(timeout))?;
         result.transpose().map(|ended| ended.is_some()).map_err(|failure| raise(py, failure))
@@ -124,6 +125,13 @@ impl PyWork {
 #[pyfunction]
 pub(crate) fn dist_nccl_version(py: Python<'_>) -> PyResult<String> {
     cuprous_nccl::version().map_err(|failure| raise(py, failure))
+}
+
+/// Notes the line of the program for a profile.
+fn locate() {
+    if profile::on() {
+        tape::capture_location();
+    }
 }
 
 /// A group of ranks.
@@ -256,6 +264,7 @@ impl PyGroup {
         is_async: bool,
         timeout: Option<f64>,
     ) -> PyResult<Option<PyWork>> {
+        locate();
         let timeout = timeout.map(seconds).transpose()?;
         let unknown = |what: &str, name: &str| PyValueError::new_err(format!("unknown {what} {name:?}"));
         let kind = Op::parse(op).ok_or_else(|| unknown("operation", op))?;
@@ -283,6 +292,7 @@ impl PyGroup {
         py: Python<'_>,
         all: Vec<(bool, Option<usize>, u64, Bound<'_, PyTensor>)>,
     ) -> PyResult<Vec<PyWork>> {
+        locate();
         let mut messages = Vec::with_capacity(all.len());
         for (is_send, peer, tag, tensor) in all {
             let mut borrowed = Borrowed::new(self.device);

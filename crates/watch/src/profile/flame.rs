@@ -17,6 +17,7 @@ fn of_host(kind: Kind) -> Option<&'static str> {
         Kind::Upload => Some("[copy to the device]"),
         Kind::Download => Some("[copy to the host]"),
         Kind::Wait => Some("[waiting for the device]"),
+        Kind::RankWait => Some("[waiting for other ranks]"),
         _ => None,
     }
 }

@@ -128,6 +128,14 @@ columns! {
     plan_time time;
     /// Host time submitting work, or running it if the device is the host.
     run_time time;
+    /// Number of collectives and messages with other ranks.
+    collectives count;
+    /// Bytes of this rank that they moved.
+    collective_bytes count;
+    /// Time from when collectives were submitted until they had ended. Other work may run meanwhile.
+    collective_time time;
+    /// Host time waiting for other ranks, or moving bytes between them and this one.
+    rank_wait_time time;
     /// Peak of the bytes in use, as recorded when something ran.
     memory_peak count;
 }
@@ -135,12 +143,12 @@ columns! {
 impl Row {
     /// Returns the host's time that is accounted for.
     fn host(&self) -> u64 {
-        self.copy_time + self.wait_time + self.plan_time + self.run_time
+        self.copy_time + self.wait_time + self.rank_wait_time + self.plan_time + self.run_time
     }
 
     /// Returns the time by which lines are sorted.
     fn weight(&self) -> u64 {
-        self.device_time + self.copy_time + self.wait_time + self.plan_time
+        self.device_time + self.copy_time + self.wait_time + self.rank_wait_time + self.plan_time
     }
 
     fn name(&self) -> String {
@@ -294,6 +302,10 @@ impl Row {
         self.replayed += other.replayed;
         self.plan_time += other.plan_time;
         self.run_time += other.run_time;
+        self.collectives += other.collectives;
+        self.collective_bytes += other.collective_bytes;
+        self.collective_time += other.collective_time;
+        self.rank_wait_time += other.rank_wait_time;
         self.memory_peak = peak;
     }
 }
@@ -368,6 +380,12 @@ impl Rows<'_> {
                     row.hidden_syncs += sum.count - sum.amount;
                     row.wait_time += sum.length;
                 }
+                Kind::Collective => {
+                    row.collectives += sum.count;
+                    row.collective_bytes += sum.amount;
+                    row.collective_time += sum.length;
+                }
+                Kind::RankWait => row.rank_wait_time += sum.length,
                 Kind::Memory => row.memory_peak = row.memory_peak.max(sum.max),
                 Kind::Kernel => {
                     (row.launches, row.device_time) = (row.launches + sum.count, row.device_time + sum.length);

@@ -7,13 +7,16 @@ use super::{Report, Row};
 /// A column of the table: its name in [`Row`], its header and its format.
 type Column = (&'static str, &'static str, fn(u64) -> String);
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 13] = [
     ("device_time", "device", time),
     ("launches", "launches", count),
     ("bytes_in", "to device", bytes),
     ("bytes_out", "to host", bytes),
     ("hidden_syncs", "waits", count),
     ("wait_time", "waited", time),
+    ("collectives", "collectives", count),
+    ("collective_bytes", "sent", bytes),
+    ("rank_wait_time", "for ranks", time),
     ("planned", "planned", count),
     ("replayed", "replayed", count),
     ("plan_time", "planning", time),
@@ -109,6 +112,7 @@ pub(super) fn table(report: &Report, limit: usize, sort_by: &str) -> Result<Stri
         (total.plan_time as f64, "planning and compiling"),
         (total.copy_time as f64, "copying"),
         (total.wait_time as f64, "waiting for the device"),
+        (total.rank_wait_time as f64, "waiting for other ranks"),
     ];
     let parts: Vec<String> =
         parts.iter().filter(|(ns, _)| *ns >= 1e3).map(|(ns, what)| format!(" {} {what}", share(*ns))).collect();

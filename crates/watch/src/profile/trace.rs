@@ -16,6 +16,8 @@ const HOST: u32 = 1;
 /// The ids of a device's streams.
 const WORK: u32 = 1;
 const COPIES: u32 = 2;
+/// The id of the host's track for operations with other ranks, above those of threads.
+const RANKS: u32 = 1 << 16;
 
 struct Names<'a> {
     report: &'a Report,
@@ -36,10 +38,10 @@ impl Names<'_> {
                 let step = program.and_then(|p| p.steps.get(event.amount as usize));
                 step.map_or_else(|| format!("step {}", event.amount), |step| step.name.clone())
             }
-            Kind::Launch | Kind::Kernel | Kind::Mark => report.text(event.origin.what),
+            Kind::Launch | Kind::Kernel | Kind::Mark | Kind::Collective => report.text(event.origin.what),
             Kind::Wait if event.amount == 0 => "wait for a value".into(),
             Kind::Wait => "synchronize".into(),
-            Kind::Upload | Kind::Download | Kind::Copy | Kind::Memory => event.kind.name().into(),
+            Kind::Upload | Kind::Download | Kind::Copy | Kind::RankWait | Kind::Memory => event.kind.name().into(),
         }
     }
 
@@ -48,7 +50,7 @@ impl Names<'_> {
         let mut all = json!({ "line": line });
         let program = self.report.profile.programs.get(event.origin.what as usize);
         match event.kind {
-            Kind::Upload | Kind::Download | Kind::Copy => all["bytes"] = event.amount.into(),
+            Kind::Upload | Kind::Download | Kind::Copy | Kind::Collective => all["bytes"] = event.amount.into(),
             Kind::Plan => {
                 let why = program
                     .map(|p| &p.reasons)
@@ -115,6 +117,7 @@ fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             Track::Host => (HOST, u32::from(event.origin.thread), format!("Python thread {}", event.origin.thread)),
             Track::Device => (device, WORK, "work".to_owned()),
             Track::Copies => (device, COPIES, "copies".to_owned()),
+            Track::Network => (HOST, RANKS, "other ranks".to_owned()),
             Track::Counter => {
                 let name = format!("memory of {}", report.device(event.origin.device));
                 let args = json!({ "bytes": event.amount });

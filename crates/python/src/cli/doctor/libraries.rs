@@ -41,11 +41,11 @@ pub(super) fn checks(needed: bool) -> Vec<Check> {
         .map(|(name, file, loaded)| describe(name, file, loaded, needed, driver).of(Step::Libraries))
         .collect();
     install_together(&mut checks, driver.map_or(13, |version| version.0));
-    checks.push(cudnn().of(Step::Cudnn));
     #[cfg(unix)]
     if driver::device_count().is_ok_and(|count| count > 1) {
         checks.push(nccl().of(Step::Libraries));
     }
+    checks.push(cudnn().of(Step::Cudnn));
     checks
 }
 

@@ -39,7 +39,7 @@ pub(super) fn run(host: &Host<'_>, json: bool, out: &mut dyn Write) -> io::Resul
         }
     }
     checks.extend(packages::checks(host));
-    checks.extend(ranks::checks(host));
+    checks.extend(ranks::checks(host, gpus.unwrap_or(0)));
     let mut last = vec![cache(has_gpu)];
     last.extend((0..gpus.unwrap_or(0)).map(|ordinal| kernel(&format!("cuda:{ordinal}"), host)));
     checks.extend(last.into_iter().map(|check| check.of(Step::Run)));

@@ -2,6 +2,10 @@
 
 use std::env;
 
+use cuprous_cuda::driver;
+use cuprous_watch::Monitor;
+use cuprous_watch::sample::Gpu;
+
 use super::super::Host;
 use super::super::report::{Check, Step};
 
@@ -19,8 +23,9 @@ const ENGINES: [&str; 4] = ["dask", "distributed", "dask-cuda", "ray"];
 /// Shared memory below this may be too small for the ranks of a host.
 const LITTLE: u64 = 64 << 20;
 
-pub(super) fn checks(host: &Host<'_>) -> Vec<Check> {
+pub(super) fn checks(host: &Host<'_>, gpus: usize) -> Vec<Check> {
     let mut checks = vec![launcher()];
+    checks.extend(links(gpus));
     checks.extend(shared_memory());
     checks.push(mpi(host));
     let engines: Vec<String> =
@@ -56,6 +61,27 @@ fn launcher() -> Check {
         }
     }
     Check::ok("ranks", text)
+}
+
+/// Says whether the GPUs of this machine reach each other's memory, and by how many NVLinks.
+fn links(gpus: usize) -> Option<Check> {
+    let reach = |a: usize, b: usize| driver::can_access(a, b).unwrap_or(false);
+    let pairs = (0..gpus).flat_map(|a| (a + 1..gpus).map(move |b| (a, b)));
+    let apart: Vec<String> =
+        pairs.filter(|&(a, b)| !reach(a, b) || !reach(b, a)).map(|(a, b)| format!("{a} and {b}")).collect();
+    match &apart[..] {
+        _ if gpus < 2 => None,
+        [] => {
+            let active = |gpu: Gpu| gpu.nvlink.iter().filter(|link| link.active).count();
+            let most = Monitor::new(None).sample().gpus.into_iter().map(active).min().unwrap_or(0);
+            let by = if most > 0 { format!(", with {most} active NVLinks each") } else { String::new() };
+            Some(Check::ok("links", format!("the {gpus} GPUs reach each other's memory{by}")))
+        }
+        some => {
+            let text = format!("GPUs {} do not reach each other's memory: copies go through the host", some.join(", "));
+            Some(Check::note("links", text).with_cure("nvidia-smi topo -m"))
+        }
+    }
 }
 
 /// Returns the address of this machine from which another is reached.
