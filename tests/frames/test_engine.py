@@ -245,6 +245,42 @@ def test_what_is_faster_by_measured_rates_runs_here(monkeypatch: pytest.MonkeyPa
     assert "Polars is faster on 40,000 rows" in engine.last_report.reasons[0]
 
 
+def test_a_query_that_is_left_to_polars_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
+    engine = cuprous.frames.Engine(device="cpu")
+    translated = []
+
+    class Counted(cuprous.frames.engine.Translator):  # type: ignore[misc,name-defined]
+        def part(self) -> Any:
+            translated.append(1)
+            return super().part()
+
+    monkeypatch.setattr("cuprous.frames.engine.Translator", Counted)
+    frames = [pl.DataFrame({"a": range(height)}) for height in (40_000, 40_000, 50_000)]
+    frames.append(pl.DataFrame({"a": range(40_000)}, schema={"a": pl.Int32}))
+    reasons, counts = [], []
+    for frame in frames:
+        for least in (5, 5, 7):
+            translated.clear()
+            lf = frame.lazy().filter(c("a") > least)
+            assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+            assert engine.last_report is not None
+            reasons.append(engine.last_report.reasons[0])
+            counts.append(len(translated) > 0)
+    assert counts == [True, False, True, False, False, False, True, False, True, True, False, True]
+    assert reasons[0] == reasons[1] and "40,000" in reasons[0] and "50,000" in reasons[6] != reasons[0]
+    first = len(engine._left)
+    for least in range(300):
+        frames[0].lazy().filter(c("a") > least).collect(engine=engine)
+    assert first == 6 and len(engine._left) <= 256
+
+
+def test_a_query_left_to_polars_by_execute_has_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = cuprous.frames.Engine(device="cpu")
+    DATA.lazy().select(c("k").sum()).execute(engine=engine)
+    assert engine.last_report is not None and "5 rows are few" in engine.last_report.reasons[0]
+
+
 def test_strings_pay_once_they_are_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
     engine = cuprous.frames.Engine(device="cpu")

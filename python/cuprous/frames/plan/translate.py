@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException
 
-from cuprous.frames.columns.dtypes import refuse_dtype
+from cuprous.frames.columns.dtypes import refuse_schema
 from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.as_of import refuse_as_of
@@ -69,32 +69,10 @@ class Translator:
             self._caches[view.id_] = part
         return part
 
-    def largest_frame(self) -> int | None:
-        """Returns the height of the largest frame in memory below the current node; None if there are other sources."""
-        traverser = self._traverser
-        handle = traverser.get_node()
-        try:
-            waiting, largest = [handle], 0
-            while waiting:
-                traverser.set_node(waiting.pop())
-                inputs = traverser.get_inputs()
-                waiting += inputs
-                if not inputs:
-                    view = traverser.view_current_node()
-                    if type(view).__name__ != "DataFrameScan":
-                        return None
-                    largest = max(largest, view.df.height())
-            return largest
-        except (Exception, PanicException):  # `part` says what is not understood
-            return None
-        finally:
-            traverser.set_node(handle)
-
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
         schema = dict(self._traverser.get_schema())
-        for column, dtype in schema.items():
-            refuse_dtype(dtype, f"column {column!r}")
+        refuse_schema(schema)
         if name == "MapFunction" and view.function[0] == "explode":
             return nodes.Part(handle, title, self._top_rows(view, schema, below[0]), below=below)
         inputs = tuple(part.node for part in below if part.node is not None)
