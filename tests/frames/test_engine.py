@@ -307,6 +307,19 @@ def test_columns_are_copied_when_they_have_been_missed_enough(monkeypatch: pytes
     assert not complete[0] and complete[-1] and complete == sorted(complete)
 
 
+def test_means_of_wide_integers_have_the_error_of_their_sums(engine: Any) -> None:
+    most = (1 << 63) - 1
+    values = [12, -most, 10, -3, 9, most, 2, most, most - 5, -7, 1 << 53, -(1 << 62), most, -most, 3, 4]
+    data = pl.DataFrame({"k": [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3], "x": values})
+    found = data.lazy().group_by("k").agg(c("x").mean(), c("x").sum().alias("sum")).sort("k").collect(engine=engine)
+    assert engine.last_report.complete
+    for key, mean, total in found.iter_rows():
+        group = data.filter(c("k") == key)["x"].to_list()
+        bound = len(group) * 2**-52 * sum(map(abs, group))
+        assert abs(mean * len(group) - sum(group)) <= bound
+        assert (total - sum(group)) % (1 << 64) == 0  # sums of integers wrap, and are exact
+
+
 def test_correlations_are_those_of_polars(engine: Any) -> None:
     data = pl.DataFrame({
         "k": [1, 1, 1, 1, 2, 2, 2, 3, 4, 4, 5], "x": [1, 2, 3, None, 7, 7, 7, 1, 5, 6, 9],
