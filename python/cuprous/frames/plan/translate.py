@@ -18,7 +18,7 @@ from cuprous.frames.operations.windows import refuse_windows
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
 from cuprous.frames.plan.expressions import Expression, Literal, Named
-from cuprous.frames.plan.translate_expressions import ExpressionTranslator
+from cuprous.frames.plan.translate_expressions import ExpressionTranslator, refuse_floats
 from cuprous.frames.plan.windows import Interval, count_of, origin_of
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
@@ -119,6 +119,11 @@ class Translator:
         """Whether the plan says which outer joins are by inequalities."""
         return self._adapter.names_inequalities
 
+    @property
+    def settled_windows(self) -> bool:
+        """Whether windows over an index give what other groups do."""
+        return self._adapter.settled_windows
+
     def expression(self, handle: int) -> Expression:
         """Translates an expression of the current node."""
         return ExpressionTranslator(self._traverser, self._adapter).expression(handle)
@@ -135,6 +140,7 @@ class Translator:
 
 
 Inputs = tuple[nodes.Node, ...]
+_BOUNDARIES = "include_boundaries without rows differs in this version of Polars"
 
 
 def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
@@ -231,6 +237,9 @@ def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs)
     ordered = any(has_sequence(one.expression) for one in aggregates)
     refuse_unless(not ordered, "a function of other rows inside agg() is not supported")
     if options.dynamic is not None or options.rolling is not None:
+        if not to.settled_windows:
+            refuse_floats(one.expression for one in aggregates)
+            refuse_unless(not (options.dynamic and options.dynamic.include_boundaries), _BOUNDARIES)
         return _index_windows(options, schema, inputs, keys, aggregates)
     refuse_unless(keys, "there are no keys")
     return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)
