@@ -99,8 +99,9 @@ JOINS: dict[str, Callable[[Any], pl.LazyFrame]] = {
 def ratios(lf: pl.LazyFrame, engines: dict[str, Any], repeats: int) -> dict[str, float]:
     """Returns the median milliseconds of each engine.
 
-    They take turns, so that the machine's load is the same. In as many rounds as there are engines, each is the first once
-    and runs once after each other one: a query that takes a second leaves Polars without the memory that it would reuse.
+    They take turns, so that the machine's load is the same. In as many rounds as there are engines, each is the first
+    once and runs once after each other one: Polars is half as fast a second after its last query, because its
+    allocator has given the memory back.
     """
     times: dict[str, list[float]] = {name: [] for name in engines}
     names, count = list(engines), len(engines)

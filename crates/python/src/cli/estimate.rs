@@ -282,7 +282,8 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
         out,
         "\n* For comparison: `cuprous[cuda]` needs an NVIDIA GPU of compute capability 7.5 or later. GTX 1080 and V100 take \
          `cuprous[cuda12]`, which has not been run.\n+ AMD: kernels are compiled for gfx90a, gfx942, gfx1030, gfx1100 \
-         and gfx1201, and simulated; not yet run on AMD hardware. Estimates are made as for the other GPUs.\n- The GPU does not compute in float64."
+         and gfx1201, and simulated; not yet run on AMD hardware. Estimates are made as for the other GPUs.\n\
+         - The GPU does not compute in float64."
     )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

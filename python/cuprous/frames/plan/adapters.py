@@ -49,7 +49,7 @@ class Adapter:
         fields: class -> the public fields that are understood. Expressions with a node's name
             stand under `Expr` and that name.
         names_inequalities: whether an outer join by inequalities differs from one by equal keys.
-        settled_windows: whether windows over an index skip NaN as other groups do, and have boundaries where they have no rows.
+        settled_windows: whether windows over an index skip NaN as other groups do, and without rows have boundaries.
     """
 
     fields: dict[str, frozenset[str]]

@@ -149,7 +149,7 @@ def _rolling(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
 
 
 def refuse_floats(expressions: Iterable[Expression]) -> None:
-    """Raises `Refused` if one has the least or the largest of floats, which is NaN in windows of old versions of Polars."""
+    """Raises `Refused` if one has the least or largest of floats, which is NaN in windows of Polars 1."""
     found = [one for expression in expressions for one in walk(expression) if isinstance(one, Aggregate)]
     floats = any(one.function in ("min", "max") and one.argument.dtype.is_float() for one in found)
     refuse_unless(not floats, "min and max of floats in windows over an index differ in this version of Polars")
