@@ -16,6 +16,8 @@ from tests.frames.random_windows import CLOSED, Windows
 
 INTERPOLATIONS: list[Any] = ["nearest", "higher", "lower", "midpoint", "linear", "equiprobable"]
 RANKS: list[Any] = ["average", "dense", "max", "min", "ordinal"]
+#: Sums of a frame's integers up to this are exact in float64 in any order.
+EXACT = 1 << 40
 
 
 class Plans(Joins, Windows):
@@ -213,6 +215,9 @@ class Plans(Joins, Windows):
             methods += ["any", "all", "sum"]
         method = random.choice(methods)
         inexact = method in ("std", "var", "mean") or (method == "sum" and dtype.is_float())
+        if method == "mean" and dtype in (pl.Int64, pl.UInt64):
+            # Sums of wider values are rounded, and values that cancel leave nothing else: test_means_of_wide_integers.
+            column = column.filter(column.is_between(pl.lit(0 if dtype == pl.UInt64 else -EXACT), pl.lit(EXACT)))
         found = getattr(column, method)()
         if method == "median" and random.random() < 0.6:
             quantile, interpolation = random.choice([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), random.choice(INTERPOLATIONS)

@@ -245,6 +245,42 @@ def test_what_is_faster_by_measured_rates_runs_here(monkeypatch: pytest.MonkeyPa
     assert "Polars is faster on 40,000 rows" in engine.last_report.reasons[0]
 
 
+def test_a_query_that_is_left_to_polars_is_translated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
+    engine = cuprous.frames.Engine(device="cpu")
+    translated = []
+
+    class Counted(cuprous.frames.engine.Translator):  # type: ignore[misc,name-defined]
+        def part(self) -> Any:
+            translated.append(1)
+            return super().part()
+
+    monkeypatch.setattr("cuprous.frames.engine.Translator", Counted)
+    frames = [pl.DataFrame({"a": range(height)}) for height in (40_000, 40_000, 50_000)]
+    frames.append(pl.DataFrame({"a": range(40_000)}, schema={"a": pl.Int32}))
+    reasons, counts = [], []
+    for frame in frames:
+        for least in (5, 5, 7):
+            translated.clear()
+            lf = frame.lazy().filter(c("a") > least)
+            assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+            assert engine.last_report is not None
+            reasons.append(engine.last_report.reasons[0])
+            counts.append(len(translated) > 0)
+    assert counts == [True, False, True, False, False, False, True, False, True, True, False, True]
+    assert reasons[0] == reasons[1] and "40,000" in reasons[0] and "50,000" in reasons[6] != reasons[0]
+    first = len(engine._left)
+    for least in range(300):
+        frames[0].lazy().filter(c("a") > least).collect(engine=engine)
+    assert first == 6 and len(engine._left) <= 256
+
+
+def test_a_query_left_to_polars_by_execute_has_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = cuprous.frames.Engine(device="cpu")
+    DATA.lazy().select(c("k").sum()).execute(engine=engine)
+    assert engine.last_report is not None and "5 rows are few" in engine.last_report.reasons[0]
+
+
 def test_strings_pay_once_they_are_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cuprous.frames.cost.LEAST_ROWS", 20_000)
     engine = cuprous.frames.Engine(device="cpu")
@@ -269,6 +305,19 @@ def test_columns_are_copied_when_they_have_been_missed_enough(monkeypatch: pytes
         assert engine.last_report is not None
         complete.append(engine.last_report.complete)
     assert not complete[0] and complete[-1] and complete == sorted(complete)
+
+
+def test_means_of_wide_integers_have_the_error_of_their_sums(engine: Any) -> None:
+    most = (1 << 63) - 1
+    values = [12, -most, 10, -3, 9, most, 2, most, most - 5, -7, 1 << 53, -(1 << 62), most, -most, 3, 4]
+    data = pl.DataFrame({"k": [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3], "x": values})
+    found = data.lazy().group_by("k").agg(c("x").mean(), c("x").sum().alias("sum")).sort("k").collect(engine=engine)
+    assert engine.last_report.complete
+    for key, mean, total in found.iter_rows():
+        group = data.filter(c("k") == key)["x"].to_list()
+        bound = len(group) * 2**-52 * sum(map(abs, group))
+        assert abs(mean * len(group) - sum(group)) <= bound
+        assert (total - sum(group)) % (1 << 64) == 0  # sums of integers wrap, and are exact
 
 
 def test_correlations_are_those_of_polars(engine: Any) -> None:

@@ -97,14 +97,29 @@ def test_lists_name_their_sources() -> None:
     text = command("estimate", "--list").stdout
     assert "H200 SXM" in text
     marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
-    others = ["MI250X", "MI300X", "MI325X", "MI355X", "RX 7800 XT", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
-    others += ["Intel Max 1550", "Intel Arc B580"]
+    others = ["Intel Max 1550", "Intel Arc B580"]
     narrow = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"]
     narrow += ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"]
     narrow += ["Apple M3 Max 40-core", "Apple M3 Ultra 80-core", "Apple M4 Max 40-core"]
     assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, *narrow]
     assert [line[:23].rstrip() for line in text.splitlines() if line[23:33].strip() == "-"] == narrow
-    assert "compute capability 7.5" in text
+    amd = ["MI250X", "MI300X", "MI325X", "MI355X", "RX 7800 XT", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
+    assert [line.split("  ")[0] for line in text.splitlines() if line.endswith("+")] == amd
+    remarks = {row["name"]: row.get("remark") for row in lists["gpus"]}
+    assert [name for name, remark in remarks.items() if remark and "not yet run on AMD" in remark] == [
+        name for name in amd if name not in ("MI355X", "RX 7800 XT")
+    ]
+    assert {remarks[name] for name in ("MI355X", "RX 7800 XT")} == {
+        "simulated; not yet compiled for, nor run on AMD hardware"
+    }
+    assert "compute capability 7.5" in text and "not yet run on AMD hardware" in text
+
+
+def test_an_estimate_for_a_gpu_of_amd_says_that_it_has_not_run() -> None:
+    task = ("estimate", "--flops", "100T", "--data", "1GB", "--cpu", "EPYC 7763")
+    amd, nvidia = (command(*task, "--gpu", gpu).stdout for gpu in ("MI300X", "H200"))
+    assert "(compiled for and simulated; not yet run on AMD hardware)" in amd and "AMD hardware" not in nvidia
+    assert "not supported" in command(*task, "--gpu", "Intel Max 1550").stdout
 
 
 @pytest.mark.parametrize(

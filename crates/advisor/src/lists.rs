@@ -19,7 +19,7 @@ pub struct Value {
 pub struct Row {
     name: &'static str,
     figures: Vec<Value>,
-    /// A remark to show beside the name, such as that Cuprous does not support the GPU.
+    /// A remark to show beside the name, such as that Cuprous does not support the GPU, or has not run on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     remark: Option<&'static str>,
 }
@@ -38,7 +38,7 @@ pub fn lists() -> [Vec<Row>; 2] {
         remark,
     };
     [
-        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures(), gpu.unsupported())).collect(),
+        profile::gpus().iter().map(|gpu| row(gpu.name, gpu.figures(), gpu.remark())).collect(),
         profile::cpus().iter().map(|cpu| row(cpu.name, cpu.figures(), None)).collect(),
     ]
 }

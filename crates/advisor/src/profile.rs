@@ -33,7 +33,12 @@ pub struct Gpu {
     pub power: Figure,
     /// Compute capability, such as 8.6. GPUs of other vendors do not have one.
     pub capability: Option<Figure>,
+    /// The name of the target for which code of a GPU of AMD is compiled, such as gfx942.
+    pub amd_target: Option<&'static str>,
 }
+
+/// The targets for which `make test-amd` compiles the kernels of the tests.
+const COMPILED_TARGETS: [&str; 5] = ["gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201"];
 
 /// The oldest compute capability that the libraries of CUDA 13 support, which the extra `[cuda]` installs.
 pub const OLDEST_CAPABILITY: f64 = 7.5;
@@ -156,13 +161,22 @@ impl Gpu {
         self.tf32.is_some() || self.capability.is_none()
     }
 
-    /// Returns why the libraries that Cuprous installs do not support the GPU, or `None` if they do.
-    pub fn unsupported(&self) -> Option<&'static str> {
-        match self.capability {
-            None => Some("not a GPU of NVIDIA"),
-            Some(figure) if figure.value < OLDEST_CAPABILITY => Some("too old for Cuprous"),
-            Some(_) => None,
+    /// Returns what limits the use of the GPU by Cuprous, or `None` if nothing does.
+    pub fn remark(&self) -> Option<&'static str> {
+        match (self.capability, self.amd_target) {
+            (Some(figure), _) if figure.value < OLDEST_CAPABILITY => Some("too old for CUDA 13, and so for Cuprous"),
+            (Some(_), _) => None,
+            (None, Some(target)) if COMPILED_TARGETS.contains(&target) => {
+                Some("compiled for and simulated; not yet run on AMD hardware")
+            }
+            (None, Some(_)) => Some("simulated; not yet compiled for, nor run on AMD hardware"),
+            (None, None) => Some("not supported by Cuprous"),
         }
+    }
+
+    /// Returns true if Cuprous has code for GPUs of its vendor and age. Those of AMD have never run it.
+    pub fn is_supported(&self) -> bool {
+        self.amd_target.is_some() || self.capability.is_some_and(|figure| figure.value >= OLDEST_CAPABILITY)
     }
 
     /// Returns the line rate of its PCI Express slot in bytes per second each way: 16 lanes, 128 of 130 bits used. It is
@@ -239,6 +253,7 @@ static GPUS: LazyLock<Vec<Gpu>> = LazyLock::new(|| {
             link: cells.maybe(giga),
             power: cells.figure(1.0),
             capability: cells.maybe(1.0),
+            amd_target: cells.word(),
         }
     };
     rows(include_str!("../profiles/gpus.txt")).map(gpu).collect()
@@ -409,11 +424,46 @@ mod tests {
     }
 
     #[test]
-    fn old_gpus_and_those_of_other_vendors_are_not_supported() {
-        let why = |reason| gpus().iter().filter(move |gpu| gpu.unsupported() == Some(reason)).map(|gpu| gpu.name);
-        let old: Vec<&str> = why("too old for Cuprous").collect();
-        assert_eq!(old, ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
-        assert_eq!(why("not a GPU of NVIDIA").count(), 19);
+    fn remarks_say_what_is_not_supported_and_what_has_not_run() {
+        let with = |part: &str| -> Vec<&str> {
+            gpus()
+                .iter()
+                .filter(|gpu| gpu.remark().is_some_and(|text| text.contains(part)))
+                .map(|gpu| gpu.name)
+                .collect()
+        };
+        assert_eq!(with("too old"), ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
+        assert_eq!(with("not supported").len(), 11);
+        assert_eq!(
+            with("compiled for and simulated"),
+            ["MI250X", "MI300X", "MI325X", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
+        );
+        assert_eq!(with("not yet compiled for"), ["MI355X", "RX 7800 XT"]);
+        for gpu in gpus() {
+            assert_eq!(gpu.is_supported(), gpu.remark().is_none_or(|text| text.contains("AMD")), "{}", gpu.name);
+        }
+    }
+
+    #[test]
+    fn gpus_of_amd_have_the_shares_of_all_listed_gpus() {
+        let share = |name: &str, unit, dtype| {
+            let gpu = find(gpus(), |g| g.name, name).unwrap();
+            let rates = gpu.rates(dtype, unit, false, true, Level::Typical);
+            [
+                rates.flops / gpu.peak(dtype, unit, false),
+                rates.bandwidth / gpu.bandwidth.value,
+                rates.copies / gpu.slot(),
+            ]
+        };
+        for unit in [ComputeUnit::Vector, ComputeUnit::Matrix] {
+            for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+                let one = share("H200 SXM", unit, dtype);
+                for amd in gpus().iter().filter(|gpu| gpu.amd_target.is_some()) {
+                    let other = share(amd.name, unit, dtype);
+                    assert!(one.iter().zip(other).all(|(a, b)| (a - b).abs() < 1e-9), "{}: {other:?}", amd.name);
+                }
+            }
+        }
     }
 
     #[test]

@@ -40,15 +40,18 @@ pub(crate) struct Cells<'a> {
 impl Cells<'static> {
     /// Returns the next figure, in multiples of `unit`, or `None` for `-`.
     pub(crate) fn maybe(&mut self, unit: f64) -> Option<Figure> {
-        let cell = self.cells.next().unwrap_or_else(|| panic!("{}: a cell is missing", self.row));
-        if cell == "-" {
-            return None;
-        }
+        let cell = self.word()?;
         let (value, key) = cell.split_once(' ').unwrap_or_else(|| panic!("{}: no source in {cell:?}", self.row));
         let source = self.sources.iter().find(|source| source.key == key.trim());
         let source = source.unwrap_or_else(|| panic!("{}: unknown source {key:?}", self.row));
         let value: f64 = value.parse().unwrap_or_else(|_| panic!("{}: no number in {cell:?}", self.row));
         Some(Figure { value: value * unit, source })
+    }
+
+    /// Returns the next cell as it is, or `None` for `-`.
+    pub(crate) fn word(&mut self) -> Option<&'static str> {
+        let cell = self.cells.next().unwrap_or_else(|| panic!("{}: a cell is missing", self.row));
+        (cell != "-").then_some(cell)
     }
 
     /// Returns the next figure, which must not be `-`.

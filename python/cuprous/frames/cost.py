@@ -17,7 +17,7 @@ from cuprous.frames.columns.residency import Residency
 from cuprous.frames.expressions.sequences import SEQUENCES
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.expressions import Aggregate, Call, Expression, Length, Name, Window, walk
-from cuprous.frames.reasons import refuse_unless
+from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import Table
 
 #: Plans of fewer rows are left to Polars: what a plan costs here apart from its rows is more than all of its rows.
@@ -146,6 +146,8 @@ class Costs:
         self._device = device
         self._residency = residency
         self._runs = runs
+        #: Whether an estimate depends on which columns are on the device.
+        self.waits = False
         self._known: dict[nodes.Node, tuple[float, float, float]] = {}
         self._largest: dict[nodes.Node, int] = {}
 
@@ -161,11 +163,14 @@ class Costs:
         if self._device == "gpu":
             return
         given, here, polars = self._estimate(node)
-        here += given * sum(_DECODED if is_coded(dtype) else _COPY for dtype in node.schema.values())
-        times = f"{polars / 1e6:.1f} ms instead of {here / 1e6:.1f} ms by measured rates"
-        refuse_unless(here * _MARGIN < polars, f"Polars is faster on {rows:,} rows: {times}")
-        pays = whole or polars - here * _MARGIN > _REPLACED
-        refuse_unless(pays, f"replacing a part of a plan takes {_REPLACED / 1e6:.0f} ms: {times}")
+        if here * _MARGIN < polars:
+            here += given * sum(_DECODED if is_coded(dtype) else _COPY for dtype in node.schema.values())
+        if here * _MARGIN >= polars or not (whole or polars - here * _MARGIN > _REPLACED):
+            times = f"{polars / 1e6:.1f} ms instead of {here / 1e6:.1f} ms by measured rates"
+            if here * _MARGIN >= polars:
+                raise Refused(f"Polars is faster on {rows:,} rows: {times}")
+            raise Refused(f"replacing a part of a plan takes {_REPLACED / 1e6:.0f} ms: {times}")
+        self.waits = True
         cold = [column for one in _scans(node) for column in self._cold(one)]
         copies = sum(nanoseconds for _, nanoseconds in cold)
         if here * _MARGIN + copies < polars:
@@ -192,13 +197,16 @@ class Costs:
         if isinstance(node, nodes.Scan):
             files = 0.0 if isinstance(node.source, (pl.DataFrame, Table)) else _copying(node)
             return float(len(node.source)), files, 0.0
-        below = [self._estimate(one) for one in node.inputs]
-        taken = sum(one[0] for one in below)
+        taken = given = here = polars = 0.0
+        for one in node.inputs:
+            rows, here_below, polars_below = self._estimate(one)
+            taken, given, here, polars = taken + rows, max(given, rows), here + here_below, polars + polars_below
         rates = list(_RATES[type(node)](node)) if type(node) in _RATES else []
-        fixed = _NODE if rates else Rate(0.0, 0.0)
-        here = fixed.here + sum(one[1] for one in below) + taken * sum(rate.here for rate in rates)
-        polars = fixed.polars + sum(one[2] for one in below) + taken * sum(rate.polars for rate in rates)
-        return max(one[0] for one in below) * _KEPT.get(type(node), 1.0), here, polars
+        for rate in rates:
+            here, polars = here + taken * rate.here, polars + taken * rate.polars
+        if rates:
+            here, polars = here + _NODE.here, polars + _NODE.polars
+        return given * _KEPT.get(type(node), 1.0), here, polars
 
     def _cold(self, node: nodes.Scan) -> list[tuple[pl.Series, float]]:
         """The columns of a frame that are not on the device, and the nanoseconds that copying each takes."""

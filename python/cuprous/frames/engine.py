@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 import polars as pl
@@ -22,6 +21,7 @@ from cuprous.frames.cost import Costs, refuse_few
 from cuprous.frames.operations.blocks import in_blocks
 from cuprous.frames.operations.execute import Run
 from cuprous.frames.plan import nodes
+from cuprous.frames.plan.outline import Outline, outline
 from cuprous.frames.plan.translate import Translator
 from cuprous.frames.reasons import Refused
 from cuprous.frames.reporting import Entry, Report
@@ -32,6 +32,8 @@ _CACHE_BYTES = 2 << 30
 #: Nodes that do not compute: a subtree of these alone is left to Polars.
 _IDLE = (nodes.Cache, nodes.Project, nodes.Scan, nodes.Slice)
 _POLARS = "polars"
+#: Queries that are remembered to be left to Polars.
+_MOST_LEFT = 256
 
 
 if not hasattr(pl, "InMemoryEngine"):
@@ -93,6 +95,8 @@ class Engine(pl.InMemoryEngine):
         self._reader: str = reader
         self._block_rows = block_rows
         self._residency = Residency(_CACHE_BYTES if cache_bytes is None else cache_bytes)
+        #: Device and query -> its entries, if all of it is left to Polars whatever columns are on the device.
+        self._left: dict[tuple[str, Outline] | None, list[Entry]] = {}
         #: The report of the last query; None before the first.
         self.last_report: Report | None = None
 
@@ -144,7 +148,6 @@ class Engine(pl.InMemoryEngine):
                 if found is not None:
                     return Table(found).to_polars()
                 if part is not None and part.node is None:
-                    report.entries += [one for one in _entries(part) if one.where == _POLARS]
                     self._check(report)
                     if part.title != "Sink" and _replaceable(part):
                         return self._with_replacements(lf, optimizations, report)
@@ -175,7 +178,7 @@ class Engine(pl.InMemoryEngine):
                 _, found = self._planned(lf, optimizations, report, owned=True)
                 if found is not None:
                     return Table(found)
-        return super().execute(lf, optimizations=optimizations)
+        return super().execute(lf, optimizations=optimizations)  # its `collect` makes a report of its own
 
     def collect_all(self, lfs: Iterable[Any], *, optimizations: Any) -> list[Any]:
         """Runs several queries, one after another.
@@ -206,39 +209,52 @@ class Engine(pl.InMemoryEngine):
             True
         """
         try:
-            return Report(_entries(self._translated(lf._ldf, runs=False)))
+            self._outline(lf)
+            part = Translator(lf._ldf.visit(), self._reader).part()
+            return Report(_entries(self._taken(part, self._costs(runs=False))))
         except Refused as error:
             return Report([Entry("plan", _POLARS, reason=str(error))])
 
-    def _translated(self, ldf: Any, runs: bool = True) -> nodes.Part:
-        translator = Translator(ldf.visit(), self._reader)
-        if self._take == "measured":  # a plan of few rows is not worth its translation
-            rows = translator.largest_frame()
-            if rows is not None:
-                refuse_few(rows)
-        return self._taken(translator.part(), runs)
+    def _outline(self, lf: Any) -> Outline | None:
+        """The outline of a query whose costs decide. A query of few rows is not worth its translation."""
+        found = None if self._take == "all" else outline(lf._ldf)
+        if found is not None:
+            refuse_few(found.rows)
+        return found
 
-    def _taken(self, part: nodes.Part, runs: bool = False) -> nodes.Part:
-        """Leaves to Polars what would be slower here, unless all is taken.
+    def _costs(self, runs: bool) -> Costs:
+        return Costs(self._device_name(), self._residency, runs)
 
-        Args:
-            part: the translation.
-            runs: whether this is the first look at a plan that will run.
-        """
-        if self._take == "all":
-            return part
-        return _without_losses(part, Costs(self._device_name(), self._residency, runs), whole=True)
+    def _taken(self, part: nodes.Part, costs: Costs) -> nodes.Part:
+        """Leaves to Polars what would be slower here, unless all is taken."""
+        return part if self._take == "all" else _without_losses(part, costs, True, {})
 
     def _planned(
         self, lf: Any, optimizations: Any, report: Report, owned: bool
     ) -> tuple[nodes.Part | None, Frame | None]:
-        """The translation of a query, and its result if it is wholly run here."""
+        """The translation of a query, and its result if it is wholly run here.
+
+        Both are None, and the report says why, if nothing of it is run here.
+        """
         try:
-            part = self._translated(lf._ldf.with_optimizations(optimizations._pyoptflags))
+            plan = self._outline(lf)
+            key = None if plan is None else (self._device_name(), plan)
+            if key in self._left:
+                report.entries += self._left[key]
+                return None, None
+            costs = self._costs(runs=True)
+            traverser = lf._ldf.with_optimizations(optimizations._pyoptflags).visit()
+            part = self._taken(Translator(traverser, self._reader).part(), costs)
         except Refused as error:
             report.entries.append(Entry("plan", _POLARS, reason=str(error)))
             return None, None
         if part.node is None:
+            left = [one for one in _entries(part) if one.where == _POLARS]
+            report.entries += left
+            if key is not None and not costs.waits and not _replaceable(part):
+                if len(self._left) >= _MOST_LEFT:
+                    self._left.clear()
+                self._left[key] = left
             return part, None
         return part, self._run(part.node, report, owned)
 
@@ -265,7 +281,7 @@ class Engine(pl.InMemoryEngine):
 
         def replace_parts(traverser: Any, *_: Any) -> None:
             root = traverser.get_node()
-            part = self._taken(Translator(traverser, self._reader).part())
+            part = self._taken(Translator(traverser, self._reader).part(), self._costs(runs=False))
             for one in _replaceable(part):
                 assert one.node is not None
                 found = self._run(one.node, report, owned=False)
@@ -306,8 +322,22 @@ class Engine(pl.InMemoryEngine):
         return "cpu" if name.startswith("cpu") else "gpu"
 
 
-def _without_losses(part: nodes.Part, costs: Costs, whole: bool) -> nodes.Part:
-    """Leaves to Polars what would be slower here by the estimates for its nodes; `whole` if it is all of a query."""
+def _without_losses(part: nodes.Part, costs: Costs, whole: bool, known: dict[int, nodes.Part]) -> nodes.Part:
+    """Leaves to Polars what would be slower here by the estimates for its nodes.
+
+    Args:
+        part: a part of a translation, which lives as long as `known`.
+        costs: the estimates.
+        whole: whether it is all of a query.
+        known: the results by the identity of their part. A cache stands at several places of a plan.
+    """
+    if id(part) not in known:
+        known[id(part)] = _without_loss(part, costs, whole, known)
+    return known[id(part)]
+
+
+def _without_loss(part: nodes.Part, costs: Costs, whole: bool, known: dict[int, nodes.Part]) -> nodes.Part:
+    reason = part.reason
     if part.node is not None:
         if not _computes(part.node):
             return part
@@ -315,8 +345,9 @@ def _without_losses(part: nodes.Part, costs: Costs, whole: bool) -> nodes.Part:
             costs.refuse_loss(part.node, whole)
             return part
         except Refused as error:
-            part = replace(part, node=None, reason=str(error))
-    return replace(part, below=tuple(_without_losses(one, costs, whole=False) for one in part.below))
+            reason = str(error)
+    below = tuple(_without_losses(one, costs, False, known) for one in part.below)
+    return nodes.Part(part.handle, part.title, None, reason, below)
 
 
 def _polars_default() -> Any:

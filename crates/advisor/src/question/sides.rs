@@ -59,8 +59,8 @@ pub(super) trait Figures {
     /// Returns the peak in operations per second.
     fn peak(&self, work: &Work) -> f64;
     /// Returns a remark to show with the figures.
-    fn remark(&self) -> &'static str {
-        ""
+    fn remark(&self) -> String {
+        String::new()
     }
 }
 
@@ -106,12 +106,8 @@ impl Figures for Gpu {
     fn peak(&self, work: &Work) -> f64 {
         self.peak(work.dtype, work.unit, work.tf32)
     }
-    fn remark(&self) -> &'static str {
-        match self.unsupported() {
-            None => "",
-            Some(_) if self.capability.is_none() => " (not a GPU of NVIDIA)",
-            Some(_) => " (too old for CUDA 13, and so for Cuprous)",
-        }
+    fn remark(&self) -> String {
+        self.remark().map_or_else(String::new, |text| format!(" ({text})"))
     }
 }
 

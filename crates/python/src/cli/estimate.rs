@@ -265,7 +265,11 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
             peaks[0],
             peaks[1],
             peaks[2],
-            if gpu.unsupported().is_none() { "" } else { "  *" }
+            match gpu.remark() {
+                None => "",
+                Some(_) if gpu.is_supported() => "  +",
+                Some(_) => "  *",
+            }
         )?;
     }
     writeln!(out)?;
@@ -277,7 +281,9 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "\n* For comparison: `cuprous[cuda]` needs an NVIDIA GPU of compute capability 7.5 or later. GTX 1080 and V100 take \
-         `cuprous[cuda12]`, which has not been run.\n- The GPU does not compute in float64."
+         `cuprous[cuda12]`, which has not been run.\n+ AMD: kernels are compiled for gfx90a, gfx942, gfx1030, gfx1100 \
+         and gfx1201, and simulated; not yet run on AMD hardware. Estimates are made as for the other GPUs.\n\
+         - The GPU does not compute in float64."
     )?;
     writeln!(out, "`cuprous estimate --list --json` has the source of each figure.")
 }

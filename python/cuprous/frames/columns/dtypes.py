@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from cuprous.frames.reasons import refuse_unless
+from cuprous.frames.reasons import Refused
 
 #: Polars' dtype -> dtype of the array. Dates and times are counts of days or of the unit in the dtype, decimals are
 #: counts of the last digit.
@@ -18,7 +18,8 @@ _ARRAYS: dict[Any, str] = {
     pl.Date: "int32", pl.Datetime: "int64", pl.Duration: "int64", pl.Time: "int64", pl.Decimal: "int64",
 }  # fmt: skip
 #: Dtypes that are positions in a dictionary.
-_CODED = (pl.String, pl.Categorical, pl.Enum)
+_CODED = frozenset((pl.String, pl.Categorical, pl.Enum))
+_HELD = _CODED.union(_ARRAYS)
 CODES = "int32"
 #: Digits of the largest decimals: int64 holds all of so many.
 MOST_DIGITS = 18
@@ -36,5 +37,12 @@ def is_coded(dtype: Any) -> bool:
 
 def refuse_dtype(dtype: Any, owner: str) -> None:
     """Raises `Refused` if a dtype has no array."""
-    base = dtype.base_type()
-    refuse_unless(base in _ARRAYS or base in _CODED, f"{owner} has dtype {dtype}, which is left to Polars")
+    if dtype.base_type() not in _HELD:
+        raise Refused(f"{owner} has dtype {dtype}, which is left to Polars")
+
+
+def refuse_schema(schema: dict[str, Any]) -> None:
+    """Raises `Refused` if a column has a dtype without an array."""
+    if not _HELD.issuperset(map(type, schema.values())):
+        for column, dtype in schema.items():
+            refuse_dtype(dtype, f"column {column!r}")

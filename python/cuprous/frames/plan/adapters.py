@@ -49,10 +49,12 @@ class Adapter:
         fields: class -> the public fields that are understood. Expressions with a node's name
             stand under `Expr` and that name.
         names_inequalities: whether an outer join by inequalities differs from one by equal keys.
+        settled_windows: whether windows over an index skip NaN as other groups do, and without rows have boundaries.
     """
 
     fields: dict[str, frozenset[str]]
     names_inequalities: bool = True
+    settled_windows: bool = True
     _checked: set[tuple[type, str]] = field(default_factory=set)
 
     def check(self, value: Any, key: str | None = None) -> str:
@@ -74,17 +76,17 @@ class Adapter:
         return name
 
 
-def _adapter(join: str, names_inequalities: bool) -> Adapter:
+def _adapter(join: str, names_inequalities: bool, settled_windows: bool) -> Adapter:
     fields = {name: frozenset(text.split()) for name, text in {**_FIELDS, "Join": join}.items()}
-    return Adapter(fields, names_inequalities)
+    return Adapter(fields, names_inequalities, settled_windows)
 
 
 _JOIN = "input_left input_right left_on options right_on"
 #: Major version of the plan -> its adapter.
 ADAPTERS = {
-    14: _adapter(_JOIN, names_inequalities=False),
-    15: _adapter(f"{_JOIN} predicate", names_inequalities=False),
-    16: _adapter(f"{_JOIN} predicate", names_inequalities=True),
+    14: _adapter(_JOIN, names_inequalities=False, settled_windows=False),
+    15: _adapter(f"{_JOIN} predicate", names_inequalities=False, settled_windows=False),
+    16: _adapter(f"{_JOIN} predicate", names_inequalities=True, settled_windows=True),
 }
 
 

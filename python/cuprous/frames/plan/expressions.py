@@ -105,6 +105,8 @@ class Named:
 
 def walk(expression: Expression) -> Iterator[Expression]:
     """Yields an expression and all that it is computed from."""
-    yield expression
-    for one in expression.inputs():
-        yield from walk(one)
+    waiting = [expression]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(one.inputs())

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException
 
-from cuprous.frames.columns.dtypes import refuse_dtype
+from cuprous.frames.columns.dtypes import refuse_schema
 from cuprous.frames.columns.files import ParquetFiles
 from cuprous.frames.expressions.sequences import has_sequence
 from cuprous.frames.operations.as_of import refuse_as_of
@@ -18,7 +18,7 @@ from cuprous.frames.operations.windows import refuse_windows
 from cuprous.frames.plan import nodes
 from cuprous.frames.plan.adapters import Adapter, adapter_for
 from cuprous.frames.plan.expressions import Expression, Literal, Named
-from cuprous.frames.plan.translate_expressions import ExpressionTranslator
+from cuprous.frames.plan.translate_expressions import ExpressionTranslator, refuse_floats
 from cuprous.frames.plan.windows import Interval, count_of, origin_of
 from cuprous.frames.reasons import Refused, refuse_unless
 from cuprous.frames.table import source_of
@@ -69,32 +69,10 @@ class Translator:
             self._caches[view.id_] = part
         return part
 
-    def largest_frame(self) -> int | None:
-        """Returns the height of the largest frame in memory below the current node; None if there are other sources."""
-        traverser = self._traverser
-        handle = traverser.get_node()
-        try:
-            waiting, largest = [handle], 0
-            while waiting:
-                traverser.set_node(waiting.pop())
-                inputs = traverser.get_inputs()
-                waiting += inputs
-                if not inputs:
-                    view = traverser.view_current_node()
-                    if type(view).__name__ != "DataFrameScan":
-                        return None
-                    largest = max(largest, view.df.height())
-            return largest
-        except (Exception, PanicException):  # `part` says what is not understood
-            return None
-        finally:
-            traverser.set_node(handle)
-
     def _translate(self, handle: int, title: str, view: Any, below: tuple[nodes.Part, ...]) -> nodes.Part:
         name = self._adapter.check(view)
         schema = dict(self._traverser.get_schema())
-        for column, dtype in schema.items():
-            refuse_dtype(dtype, f"column {column!r}")
+        refuse_schema(schema)
         if name == "MapFunction" and view.function[0] == "explode":
             return nodes.Part(handle, title, self._top_rows(view, schema, below[0]), below=below)
         inputs = tuple(part.node for part in below if part.node is not None)
@@ -141,6 +119,11 @@ class Translator:
         """Whether the plan says which outer joins are by inequalities."""
         return self._adapter.names_inequalities
 
+    @property
+    def settled_windows(self) -> bool:
+        """Whether windows over an index give what other groups do."""
+        return self._adapter.settled_windows
+
     def expression(self, handle: int) -> Expression:
         """Translates an expression of the current node."""
         return ExpressionTranslator(self._traverser, self._adapter).expression(handle)
@@ -157,6 +140,7 @@ class Translator:
 
 
 Inputs = tuple[nodes.Node, ...]
+_BOUNDARIES = "include_boundaries without rows differs in this version of Polars"
 
 
 def _scan(_: Translator, view: Any, schema: dict[str, Any], inputs: Inputs) -> nodes.Node:
@@ -253,6 +237,9 @@ def _group_by(to: Translator, view: Any, schema: dict[str, Any], inputs: Inputs)
     ordered = any(has_sequence(one.expression) for one in aggregates)
     refuse_unless(not ordered, "a function of other rows inside agg() is not supported")
     if options.dynamic is not None or options.rolling is not None:
+        if not to.settled_windows:
+            refuse_floats(one.expression for one in aggregates)
+            refuse_unless(not (options.dynamic and options.dynamic.include_boundaries), _BOUNDARIES)
         return _index_windows(options, schema, inputs, keys, aggregates)
     refuse_unless(keys, "there are no keys")
     return nodes.GroupBy(schema, inputs, keys, aggregates, view.maintain_order, options.slice)

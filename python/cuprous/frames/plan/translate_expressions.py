@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import polars as pl
@@ -32,7 +32,7 @@ class ExpressionTranslator:
 
     def __init__(self, traverser: Any, adapter: Adapter) -> None:
         self._traverser = traverser
-        self._adapter = adapter
+        self.adapter = adapter
 
     def expression(self, handle: int) -> Expression:
         """Translates one expression.
@@ -43,7 +43,7 @@ class ExpressionTranslator:
         view = self._traverser.view_expression(handle)
         dtype = self._traverser.get_dtype(handle)
         kind = type(view).__name__
-        kind = self._adapter.check(view, f"Expr{kind}" if kind in _NAMES_OF_NODES else kind)
+        kind = self.adapter.check(view, f"Expr{kind}" if kind in _NAMES_OF_NODES else kind)
         refuse_unless(kind in _EXPRESSIONS, f"expressions of kind {kind} are not supported")
         result = _EXPRESSIONS[kind](self, view, dtype)
         if not isinstance(result, Literal):
@@ -143,7 +143,16 @@ def _not_nested(result: Window) -> Window:
 def _rolling(to: ExpressionTranslator, view: Any, dtype: Any) -> Expression:
     index, function = to.expression(view.index_column), to.expression(view.function)
     interval = Interval(count_of(view.offset, index.dtype), count_of(view.period, index.dtype), view.closed_window)
+    if not to.adapter.settled_windows:
+        refuse_floats([function])
     return _near(dtype, function, index, interval)
+
+
+def refuse_floats(expressions: Iterable[Expression]) -> None:
+    """Raises `Refused` if one has the least or largest of floats, which is NaN in windows of Polars 1."""
+    found = [one for expression in expressions for one in walk(expression) if isinstance(one, Aggregate)]
+    floats = any(one.function in ("min", "max") and one.argument.dtype.is_float() for one in found)
+    refuse_unless(not floats, "min and max of floats in windows over an index differ in this version of Polars")
 
 
 def _near(dtype: Any, function: Expression, index: Expression, interval: Interval) -> Expression:
