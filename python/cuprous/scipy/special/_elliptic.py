@@ -1,5 +1,5 @@
-"""Incomplete elliptic integrals by Carlson's duplication (DLMF 19.36), and Jacobi's elliptic functions by the descending
-Landen transformation (DLMF 22.20)."""
+"""Incomplete elliptic integrals by Carlson's duplication (DLMF 19.36), and Jacobi's elliptic functions by the
+descending Landen transformation (DLMF 22.20)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ def ellipeinc(phi: ndarray, m: ndarray) -> ndarray:
     value = sine * rf - m / 3.0 * sine * sine * sine * rd
     value = where(turns == 0.0, value, value + turns * 2.0 * ellipe(where(m > 1.0, math.nan, m)))
     value = where(_map("isinf", phi), phi, where(m == -math.inf, math.inf, value))
-    value = where(phi == 0.0, 0.0, value)
     return where(either(isnan(phi), isnan(m), m > 1.0), math.nan, value)
 
 
