@@ -111,7 +111,7 @@ class KroghInterpolator(_Polynomial):
                           "instability with 'KroghInterpolator'", stacklevel=2)  # fmt: skip
         x = [float(v) for v in cp.asnumpy(self.xi)]
         rows = [self.yi[k] for k in range(self.n)]
-        coefficients = rows[:1]
+        coefficients, before = rows[:1], rows[:1]
         for k in range(1, self.n):
             repeated = 0
             while repeated < k and x[k - repeated - 1] == x[k]:
@@ -120,10 +120,9 @@ class KroghInterpolator(_Polynomial):
                 raise ValueError("Elements of `xi` can't be equal.")
             column = [rows[k] / float(math.factorial(repeated))]
             for i in range(k - repeated):
-                above = coefficients[i] if repeated == 0 else column[i]
-                lower = column[i] if repeated == 0 else self._before[i]
-                column.append((above - lower) / (x[i] - x[k]))
-            self._before = column
+                above = coefficients[i] if repeated == 0 else before[i + 1]
+                column.append((above - column[i]) / (x[i] - x[k]))
+            before = column
             coefficients.append(column[-1])
         self.c = cp.stack(coefficients) if coefficients else self.yi
 
