@@ -48,7 +48,7 @@ def test_nearest_points(p: float, box: Any) -> None:
 
 
 def test_parts_give_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuprous.scipy.interpolate._scattered._PART", 500)
+    monkeypatch.setattr("cuprous.scipy._parts._PART", 500)
     ours, other = _trees()
     _assert_same(ours.query(cp.asarray(OTHERS), 3), other.query(OTHERS, 3))
     close(ours.query_pairs(0.4), np.asarray(sorted(other.query_pairs(0.4))))

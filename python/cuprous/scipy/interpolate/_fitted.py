@@ -235,6 +235,9 @@ class UnivariateSpline:
     def get_knots(self) -> ndarray:
         """Returns the knots, each end once.
 
+        Returns:
+            A vector.
+
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0], s=0).get_knots()
             array([0., 3.])
@@ -245,6 +248,9 @@ class UnivariateSpline:
     def get_coeffs(self) -> ndarray:
         """Returns the coefficients.
 
+        Returns:
+            A vector.
+
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_coeffs()
             array([2., 4.])
@@ -253,6 +259,9 @@ class UnivariateSpline:
 
     def get_residual(self) -> float:
         """Returns the weighted sum of squared distances.
+
+        Returns:
+            A number.
 
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_residual()
@@ -282,6 +291,9 @@ class UnivariateSpline:
         Args:
             x: the point.
 
+        Returns:
+            A vector of k + 1 elements.
+
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).derivatives(0.5)
             array([3., 2.])
@@ -294,6 +306,9 @@ class UnivariateSpline:
         Args:
             a: the lower end.
             b: the upper end.
+
+        Returns:
+            A 0-d array.
 
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).integral(0.0, 1.0)
@@ -312,6 +327,9 @@ class UnivariateSpline:
         Args:
             n: the order.
 
+        Returns:
+            A `UnivariateSpline`.
+
         Raises:
             ValueError: for an order beyond the degree.
 
@@ -326,6 +344,9 @@ class UnivariateSpline:
 
         Args:
             n: the order.
+
+        Returns:
+            A `UnivariateSpline`.
 
         Examples:
             >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).antiderivative()(1.0)

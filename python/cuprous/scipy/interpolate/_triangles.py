@@ -10,6 +10,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import on_array_device
+from cuprous.scipy.interpolate._line import interp1d
 from cuprous.scipy.interpolate._pieces import real_or_complex
 from cuprous.scipy.interpolate._scattered import NearestNDInterpolator, _coordinates
 from cuprous.scipy.spatial._delaunay import Delaunay
@@ -130,8 +131,8 @@ class CloughTocher2DInterpolator:
     Examples:
         >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         >>> f = cp.scipy.interpolate.CloughTocher2DInterpolator(corners, cp.asarray([0.0, 1.0, 2.0]))
-        >>> f(0.25, 0.25).round(4)
-        array(0.75)
+        >>> f(cp.asarray([[0.25, 0.25]])).round(4)
+        array([0.75])
     """
 
     @on_array_device
@@ -193,8 +194,6 @@ def griddata(
     given = _points(points)
     ndim = given.shape[-1]
     if ndim == 1 and method in ("nearest", "linear", "cubic"):
-        from cuprous.scipy.interpolate._line import interp1d
-
         sites = _coordinates((xi[0] if isinstance(xi, tuple) and len(xi) == 1 else xi,), 1)[..., 0]
         fill = "extrapolate" if method == "nearest" else fill_value
         return interp1d(given.reshape(-1), values, method, 0, bounds_error=False, fill_value=fill)(sites)

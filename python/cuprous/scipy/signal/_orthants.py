@@ -81,8 +81,9 @@ def deconvolve(signal: Any, divisor: Any) -> tuple[Any, ndarray]:
         convolve
 
     Examples:
-        >>> cp.scipy.signal.deconvolve([0.0, 2.0, 1.0, 0.0], [2.0, 1.0])
-        (array([0., 1., 0.]), array([0., 0., 0., 0.]))
+        >>> quotient, remainder = cp.scipy.signal.deconvolve([0.0, 2.0, 1.0, 0.0], [2.0, 1.0])
+        >>> quotient
+        array([0., 1., 0.])
     """
     dividend, by = (a.reshape(1) if a.ndim == 0 else a for a in (array(signal), array(divisor)))
     for name, a in (("signal", dividend), ("divisor", by)):
@@ -138,6 +139,9 @@ def check_COLA(window: Any, nperseg: int, noverlap: int, tol: float = 1e-10) -> 
         noverlap: the number of elements that segments share.
         tol: the difference that is allowed.
 
+    Returns:
+        A bool.
+
     Raises:
         ValueError: for lengths that are not positive, and windows of another length.
         ImportError: if SciPy is not installed.
@@ -161,6 +165,9 @@ def check_NOLA(window: Any, nperseg: int, noverlap: int, tol: float = 1e-10) -> 
         nperseg: the length of a segment.
         noverlap: the number of elements that segments share.
         tol: the least sum.
+
+    Returns:
+        A bool.
 
     Raises:
         ValueError: for lengths that are not positive, and windows of another length.
@@ -189,7 +196,7 @@ def gauss_spline(x: Any, n: int) -> ndarray:
 
     Examples:
         >>> cp.scipy.signal.gauss_spline([0.0, 1.0], 3)
-        array([0.69098830, 0.15418033])
+        array([0.6909883 , 0.15418033])
     """
     points = array(x)
     points = points if _dtypes.kind(points.dtype_name) in "fc" else _core.cast(points, "float64")

@@ -12,7 +12,7 @@ import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import on_array_device
-from cuprous.scipy.interpolate._scattered import parts
+from cuprous.scipy._parts import parts
 from cuprous.scipy.sparse import coo_matrix
 from cuprous.scipy.spatial.distance import cdist
 
@@ -44,12 +44,10 @@ def distance_matrix(x: Any, y: Any, p: float = 2.0, threshold: int = 1000000) ->
                [1.41421356, 1.        ]])
     """
     operator.index(threshold)
-    rows = [array(a) for a in (x, y)]
-    if all(a.ndim == 2 for a in rows) and rows[0].shape[1] != rows[1].shape[1]:
-        raise ValueError(
-            f"x contains {rows[0].shape[1]}-dimensional vectors but y contains {rows[1].shape[1]}-dimensional vectors"
-        )
-    return cdist(*rows, metric="minkowski", p=_order(p))
+    a, b = array(x), array(y)
+    if a.ndim == b.ndim == 2 and a.shape[1] != b.shape[1]:
+        raise ValueError(f"x contains {a.shape[1]}-dimensional vectors but y contains {b.shape[1]}-dimensional vectors")
+    return cdist(a, b, "minkowski", p=_order(p))
 
 
 class KDTree:

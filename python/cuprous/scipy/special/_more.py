@@ -96,7 +96,7 @@ def _continued(exponent: ndarray, base: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 @in_double
@@ -116,7 +116,7 @@ def zetac(x: ndarray) -> ndarray:
 
 
 def round_(x: ndarray) -> ndarray:
-    """Rounds to the nearest integer, and halves to the even one."""
+    """Rounds to the nearest integer, of two to the even one."""
     return _map("rint", x)
 
 

@@ -409,7 +409,7 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, na
 
     Examples:
         >>> cp.scipy.stats.boxcox_llf(0.5, [1.0, 2.0, 4.0]).round(6)
-        array(-0.051439)
+        array(-0.44617)
     """
     a = array(data)
     x, along = sample(a, axis, "boxcox_llf", nan_policy)
