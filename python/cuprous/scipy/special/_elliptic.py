@@ -135,7 +135,7 @@ def ellipj(u: Any, m: Any, out: Any = (None, None, None, None)) -> tuple[ndarray
     Examples:
         >>> sn, cn, dn, ph = cp.special.ellipj([0.0, 1.0], 0.5)
         >>> sn
-        array([0.        , 0.80300188])
+        array([0.        , 0.80300182])
     """
     sn, cn, dn, ph = (f(u, m, out=o) for f, o in zip(_PARTS, out, strict=True))
     return sn, cn, dn, ph
