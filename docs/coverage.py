@@ -53,7 +53,7 @@ SAME = "NumPy's own"
 #: Modules of SciPy's that are here.
 SCIPY = (
     "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
-    "spatial.distance", "special", "stats",
+    "spatial", "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 

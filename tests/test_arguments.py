@@ -102,6 +102,12 @@ _HINTS = {
         runner.hooks.unload_ipython_extension.ipython""",
     "how far the result may be off, which it never is": "scipy.special._lambert.lambertw.tol",
     "an order of search, which changes the time it takes": "scipy.spatial.distance.directed_hausdorff.rng",
+    "all distances are computed: there is no tree": """
+        scipy.spatial._kdtree.__init__.compact_nodes scipy.spatial._kdtree.__init__.balanced_tree""",
+    "indices always rise": "scipy.spatial._kdtree.query_ball_point.return_sorted",
+    "an order of multiplication, which changes rounding alone": """
+        scipy.interpolate._polynomials.__init__.rng scipy.interpolate._polynomials.__init__.random_state
+        scipy.interpolate._polynomials.barycentric_interpolate.rng""",
     "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
     "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
     "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",

@@ -91,10 +91,11 @@ def names() -> dict[str, Any]:
         "cp": cp, "np": np, "torch": torch, "nan": np.nan, "inf": np.inf, "raises": raises, "warned": warned,
         "host": host, "same": same, "pending": pending, "ndimage": here.ndimage, "signal": here.signal, "fft": here.fft,
         "special": here.special, "stats": here.stats, "interpolate": here.interpolate, "sparse": here.sparse,
-        "distance": here.spatial.distance,
+        "distance": here.spatial.distance, "spatial": here.spatial,
     }  # fmt: skip
     try:
         import scipy
+        import scipy.interpolate
         import scipy.ndimage
         import scipy.signal
         import scipy.sparse
@@ -180,6 +181,10 @@ LINES: dict[str, str] = {
     "`maximum_filter`, `minimum_filter`, ranks and medians, grey morphology with NaN": "int(cp.isnan(ndimage.maximum_filter(cp.asarray([1.0, 1, nan, 1, 1]), 3)).sum()) == 3",
     "Checks that all elements are finite (`signal.detrend`, `savgol_filter`, norms in `spatial.distance`, `interpolate` but for `CubicSpline`), or in range": "bool(cp.isnan(signal.detrend(cp.asarray([1.0, nan, 2.0]))).all()) and raises(ValueError, 'scipy.signal.detrend(np.asarray([1.0, nan, 2.0]))')",
     "`signal.convolve`, `correlate` of nothing": "signal.convolve(cp.zeros(0), cp.zeros(0)).size == 0",
+    "`spatial.KDTree`": "spatial.KDTree([[0.0], [3.0]]).query_pairs(3.0).tolist() == [[0, 1]] and scipy.spatial.KDTree([[0.0], [3.0]]).query_pairs(3.0) == {(0, 1)}",
+    "`spatial.Delaunay`, smoothing splines (`UnivariateSpline` and its like), `CloughTocher2DInterpolator`: where work is done": "type(spatial.Delaunay(np.eye(3)[:, :2]).on_host) is scipy.spatial.Delaunay",
+    "`interpolate.BarycentricInterpolator.add_xi` of one point to an even number": "f, g = (m.BarycentricInterpolator([0.0, 1.0], [0.0, 1.0]) for m in (interpolate, scipy.interpolate))\nf.add_xi([2.0], [4.0])\ng.add_xi([2.0], [4.0])\nok = abs(float(f(3.0)) - 9.0) < 1e-9 < abs(float(g(3.0)) - 9.0)",
+    "`special.ellipkinc` of m = 1 below -pi/2": "float(special.ellipkinc(-2.0, 1.0)) == -inf and scipy.special.ellipkinc(-2.0, 1.0) == inf",
     "`spatial.distance` of two vectors of integers": "distance.cityblock(cp.asarray([1, 2]), cp.asarray([3, 4])).dtype == 'float64'",
     "`ndimage.variance`, `standard_deviation` of complex numbers": "ndimage.variance(cp.asarray([1 + 1j, 2j])).dtype == 'float64'",
     "`fft`: `overwrite_x`, `workers`": "a = cp.asarray([1.0 + 0j, 2])\nfft.fft(a, overwrite_x=True)\nok = same(a, [1, 2]) and raises(ValueError, 'fft.fft(cp.ones(2), workers=0)')",
@@ -199,12 +204,12 @@ LINES: dict[str, str] = {
     "`ndimage`: functions called once an element (`generic_filter`, `geometric_transform`) or line (`generic_filter1d`)": "same(ndimage.generic_filter(cp.arange(4.0), lambda w: type(w) is np.ndarray, 3), np.ones(4))",
     "`ndimage`: `scipy.LowLevelCallable`": "import ctypes\nf = scipy.LowLevelCallable(ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1))\nfrom cuprous.scipy.ndimage import generic_filter\ntry:\n    generic_filter(cp.ones(3), f, 3)\n    ok = False\nexcept NotImplementedError:\n    ok = True",
     "`ndimage.generic_filter`: `output` of float16 or complex": "ndimage.generic_filter(cp.ones(3), np.max, 3, output='float16').dtype == 'float16' and raises(RuntimeError, 'scipy.ndimage.generic_filter(np.ones(3), np.max, 3, output=\"float16\")')",
-    "`special`: `j0`, `j1`, `jn`, `y0`, `y1`, `i0`, `i1`, `iv` at infinity": "float(special.j0(cp.asarray(inf))) == 0 and float(special.i0(cp.asarray(inf))) == inf",
+    "`special`: `j0`, `j1`, `jn`, `y0`, `y1`, `yn`, `i0`, `i1`, `iv` at infinity": "float(special.j0(cp.asarray(inf))) == 0 and float(special.i0(cp.asarray(inf))) == inf",
     "`special.jn`, `kn` of broken orders, `iv` of negative broken ones, `expn` between -1 and 0": "bool(cp.isnan(special.jn(0.5, cp.ones(1))).all())",
     "`special.lambertw` at -1/e": "abs(complex(special.lambertw(cp.asarray(-np.exp(-1.0)))) + 1) < 1e-6",
     "`special`: `sindg` and its like at infinity": "bool(cp.isnan(special.sindg(cp.asarray(inf))))",
     "`special.zeta` for x < 1 or q < 0, `polygamma` for x < 0": "bool(cp.isnan(special.zeta(cp.asarray(0.5))))",
-    "`special`: `kn`, `expn`, `diric`, `radian`, `factorial`, `gammaincinv`, `gammainccinv`, `multigammaln` of float32": "special.kn(1, cp.ones(1, 'float32')).dtype == 'float32'",
+    "`special`: `kn`, `yn`, `spherical_yn`, `expn`, `diric`, `radian`, `factorial`, `gammaincinv`, `gammainccinv`, `multigammaln` of float32": "special.kn(1, cp.ones(1, 'float32')).dtype == 'float32'",
     "`special.stdtrit` of p = 0": "float(special.stdtrit(3.0, cp.asarray(0.0))) == -inf",
     "`special`: `comb`, `perm`, `factorial` with `exact=True`": "raises(NotImplementedError, 'special.comb(5, 2, exact=True)')",
     "`special.multigammaln` for a ≤ (d − 1) / 2": "not raises(ValueError, 'special.multigammaln(cp.asarray(0.1), 3)') and raises(ValueError, 'scipy.special.multigammaln(0.1, 3)')",

@@ -292,6 +292,16 @@ def test_attributes() -> None:
     assert cp.add.__name__ == "add"
     assert repr(cp.add) == "<ufunc 'add'>"
     assert cp.add.identity == 0
+    for function in (cp.add, cp.sin, cp.isnan, cp.divmod, cp.frexp, cp.left_shift):
+        theirs = getattr(np, function.__name__).types
+        assert function.types == list(dict.fromkeys(t for t in theirs if not {*"gGmMO"} & {*t}))
+        assert function.ntypes == len(function.types)
+        for loop in function.types:
+            operands, results = loop.split("->")
+            found = function(*(cp.ones(2, dtype) for dtype in operands))
+            assert [r.dtype for r in (found if isinstance(found, tuple) else (found,))] == [
+                np.dtype(c) for c in results
+            ]
     assert isinstance(cp.add, cp.ufunc)
     assert cp.abs is cp.absolute
     assert cp.pow is cp.power

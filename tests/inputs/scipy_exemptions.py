@@ -101,16 +101,20 @@ _add("make_interp_spline", "empty", "no rows", prefix="interpolate.")
 _add("interp1d", "inf", prefix="interpolate.")
 
 # --- special
-_add("i0 j0 j1 y0 y1 i1 jn iv ive", "inf", prefix="special.")  # NaN, where limits are finite
+_add("i0 j0 j1 y0 y1 i1 jn yn iv ive", "inf", prefix="special.")  # NaN, where limits are finite
 _add("sindg cosdg tandg cotdg", "inf", prefix="special.")
 _add("softmax log_softmax", "empty", "no rows", "uint8", prefix="special.")  # unsigned differences
 _add("logsumexp", "no rows", prefix="special.")
 _add("huber", "inf", prefix="special.")
 _add("zeta polygamma", "wide", "inf", "float32", prefix="special.")  # not continued
 _add("polygamma", "vector", "square", "cube", prefix="special.")
-_add("factorial kn expn gammaincinv gammainccinv diric radian", "float32", prefix="special.")  # float64 there
+_add(
+    "factorial kn yn spherical_yn expn gammaincinv gammainccinv diric radian", "float32", prefix="special."
+)  # float64 there
 _add("stdtrit", "integers", "int32", "uint8", "bool", "float32", prefix="special.")  # infinity for p = 0
 _add("multigammaln", "vector", "square", "wide", "cube", "integers", "int32", "float32", "shares", prefix="special.")
+
+_add("ellipkinc", "wide", prefix="special.")  # the sign of a pole
 
 # --- sparse
 _add("coo_matrix csc_array csc_matrix csr_matrix tril triu", "scalar", prefix="sparse.")  # a matrix of one element

@@ -18,7 +18,7 @@ Call = Callable[[Any, Any], Any]
 
 MODULES = (
     "fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
-    "spatial.distance", "special", "stats",
+    "spatial", "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 
@@ -243,17 +243,20 @@ ONE = (
     "erf", "erfc", "erfinv", "erfcinv", "gamma", "gammaln", "loggamma", "rgamma", "digamma", "psi", "expit", "logit",
     "log_expit", "ndtr", "ndtri", "log_ndtr", "i0", "i0e", "sinc", "entr", "exp10", "exp2", "expm1", "log1p", "exprel",
     "cbrt", "j0", "j1", "y0", "y1", "i1", "i1e", "k0", "k0e", "k1", "k1e", "erfcx", "erfi", "dawsn", "ellipk",
-    "ellipkm1", "ellipe", "sindg", "cosdg", "tandg", "cotdg", "cosm1", "gammasgn", "kolmogorov", "expi", "exp1",
+    "ellipkm1", "ellipe", "round", "shichi", "zetac", "sindg", "cosdg", "tandg", "cotdg", "cosm1", "gammasgn",
+    "kolmogorov", "expi", "exp1",
     "fresnel", "lambertw", "log_softmax", "logsumexp", "sici", "softmax", "factorial",
 )  # fmt: skip
 TWO = (
     "beta", "betaln", "binom", "xlogy", "xlog1py", "rel_entr", "kl_div", "huber", "pseudo_huber", "boxcox",
     "inv_boxcox", "boxcox1p", "inv_boxcox1p", "poch", "agm", "comb", "perm", "zeta", "gammainc", "gammaincc", "powm1",
+    "ellipeinc", "ellipj", "ellipkinc",
 )  # fmt: skip
 SPECIAL: dict[str, Call] = {
     **plain("special", *ONE), **doubled("special", *TWO),
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2, x)
-       for name in ("jn", "polygamma", "kn", "iv", "ive", "expn", "chdtr", "chdtrc", "pdtr", "pdtrc")},
+       for name in ("jn", "yn", "spherical_yn", "polygamma", "kn", "iv", "ive", "expn", "chdtr", "chdtrc", "pdtr",
+                    "pdtrc")},
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(3.0, x)
        for name in ("gammaincinv", "gammainccinv", "chdtri", "stdtr", "stdtrit")},
     **{f"special.{name}": lambda sp, x, name=name: getattr(sp.special, name)(2.0, 3.0, x)
@@ -369,6 +372,15 @@ ELSEWHERE = {
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
     **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
+    **{f"interpolate.{name}": "test_fitted.py" for name in (
+        "BarycentricInterpolator", "CloughTocher2DInterpolator", "InterpolatedUnivariateSpline", "KroghInterpolator",
+        "LSQUnivariateSpline", "LinearNDInterpolator", "UnivariateSpline", "barycentric_interpolate", "griddata",
+        "krogh_interpolate", "make_lsq_spline", "splantider", "splder")},
+    **{f"spatial.{name}": "test_spatial.py" for name in ("Delaunay", "KDTree", "cKDTree", "distance_matrix")},
+    **{f"signal.{name}": "test_orthants.py" for name in (
+        "check_COLA", "check_NOLA", "deconvolve", "gauss_spline", "hilbert2", "sepfir2d", "vectorstrength")},
+    **dict.fromkeys(("linalg.fiedler_companion", "stats.boxcox_llf"), "test_orthants.py"),
+    **dict.fromkeys(("special.btdtr", "special.btdtri"), "test_special_cupy.py"),  # CuPy's; SciPy has them no more
     "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",
     **{f"signal.{name}": "test_systems.py" for name in (
         "StateSpace", "TransferFunction", "ZerosPolesGain", "bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dlti",

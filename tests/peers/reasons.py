@@ -70,6 +70,7 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("dask", "test_asanyarray", "DID NOT RAISE", "documented: `np.asarray` of an array works"),
     ("dask", "test_(diagonal|lstsq)", "different type", "dask's own: on the host, unless a class has cupy in its name"),
     ("numpy", "test_extension_incref_elide", "ends the process", _PRIVATE),  # C code that accepts only NumPy arrays
+    ("cupy", "random_tests", "Unsupported dtype '(u?int|bool|float16)", "missing: dtypes of CuPy's samples"),
     # dtypes and classes
     (".*", "", r"dtype .* is not supported on a device|Unsupported dtype", _DTYPES),
     (".*", "", r"it would become an array of Python objects|numpy\.c?longdouble|float128|complex256", _DTYPES),
@@ -130,6 +131,8 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("numpy", "", r"XPASS\(strict\)", "works here; NumPy expects a failure"),
     ("numpy", "test_max_ulp|with_mean_keyword|TestDet::test_gener|test_rcond", "", _ROUNDING),
     # CuPy, by test
+    ("cupy", "", r"'(_use_multi_gpus|_index_32_bits)'|'cupy\.(_core|_util)' has no|has no attribute 'cub'", _PRIVATE),
+    ("cupy", "", r"allocator= is not supported|\[using_allocator\]", "documented: no allocators of others"),
     ("cupy", "test_einsum_unary_(dtype|views)", "", "einsum: a view's base is not shown"),
     ("cupy", "TestLstsq", r"dtypes are returned.\s*cupy: int64\s*numpy: int32", "lstsq: the rank is int64"),
     ("cupy", "_subok|test_indices_list3|test_delete_array_like|clip4|disallow_arraylike|roots_zero_dim", "", _NUMPYS),
@@ -155,7 +158,6 @@ RULES: tuple[tuple[str, str, str, str], ...] = (
     ("cupyx", "", r"XPASS\(strict\)", "works here; CuPy expects a failure"),
     ("cupy", "random_tests", "expected call not found|to be called once|has no attribute 'get_size'", _PRIVATE),
     ("cupy", "GetRandomState|SetRandomState|RandomStateThreadSafe|TestInterval", "", _PRIVATE),
-    ("cupy", "random_tests", "Unsupported dtype '(u?int|bool|float16)", "missing: dtypes of CuPy's samples"),
     ("cupy", "TestDirichlet|TestHypergeometric|TestRandint.*lo_hi_equal|Poisson|StandardGamma", "", _NUMPYS),
     ("cupy", "TestChoiceFailure|test_seed_not_none", "", _CLASS),
     ("cupy", "test_goodness_of_fit", "", _RANDOM),

@@ -121,6 +121,8 @@ def _bind_cupy(root: Path, lent: Mapping[str, ModuleType] | None = None) -> None
     shared["cupy.random._generator"].__class__ = _Generators
     # Used by markers of tests.
     vars(shared["cupy._util"])["PerformanceWarning"] = type("PerformanceWarning", (RuntimeWarning,), {})
+    # Tells which decompositions the toolkit has.
+    shared["cupyx.cusolver"] = package("cupyx.cusolver", check_availability=lambda name: True)
     aliases = {
         "cupy": "cuprous",
         "cupyx": "cuprous.cupyx",

@@ -433,3 +433,28 @@ def test_legacy_names() -> None:
     assert cp.random.vonmises(0.0, 1.0, 3).shape == cp.random.zipf(2.0, 3).shape == (3,)
     with pytest.raises(ValueError, match="low >= high"):
         cp.random.randint(3, 3)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int16", "uint8"])
+def test_other_dtypes_of_cupys_functions(dtype: str) -> None:
+    arguments: dict[str, tuple[Any, ...]] = {
+        "beta": (2.0, 3.0), "chisquare": (5.0,), "dirichlet": ([1.0, 2.0],), "f": (5.0, 7.0), "gamma": (4.0, 2.0),
+        "noncentral_chisquare": (4.0, 2.0), "noncentral_f": (4.0, 6.0, 1.0), "standard_gamma": (9.0,),
+        "standard_t": (5.0,), "vonmises": (0.5, 2.0),
+    }  # fmt: skip
+    for name, numbers in arguments.items():
+        for by_position in (False, True):
+            states = [cp.random.RandomState(3) for _ in range(2)]
+            if by_position:
+                found = getattr(states[0], name)(*numbers, 20, dtype)
+            else:
+                found = getattr(states[0], name)(*numbers, size=20, dtype=dtype)
+            wanted = getattr(states[1], name)(*numbers, size=20)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(host(found), host(cp.asarray(wanted).astype(dtype)))
+    with pytest.raises(TypeError, match="complex64"):
+        cp.random.beta(1.0, 2.0, 3, dtype="complex64")
+    with pytest.raises(TypeError, match="int16"):
+        default_rng(1).standard_gamma(2.0, 3, dtype="int16")
+    vectors = cp.random.multivariate_normal([0.0, 1.0], [[1.0, 0.5], [0.5, 2.0]], 5, dtype="float32")
+    assert vectors.dtype == np.float32 and vectors.shape == (5, 2)

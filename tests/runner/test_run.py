@@ -219,6 +219,48 @@ def test_numpy_is_bound_for_the_program_and_not_for_libraries(tmp_path: Path) ->
     assert done.stderr.startswith("cuprous: bound torch") and ", numpy (" in done.stderr
 
 
+def test_relative_imports_are_the_programs_own(tmp_path: Path) -> None:
+    own = "where = __name__"
+    write(
+        tmp_path / "package",
+        {"sub/__init__": "from ..numpy import where as above"},
+        __init__="",
+        numpy=own,
+        tensorflow=own,
+        __main__="""
+        import importlib
+        from .numpy import where
+        from . import tensorflow
+        from .sub import above
+        import numpy
+        print(where, tensorflow.where, above, importlib.import_module(".numpy", __package__).where)
+        print(type(numpy.ones(2)).__module__)
+    """,
+    )
+    done = run(tmp_path, "--bind", "numpy", "-m", "package")
+    assert done.stdout == "package.numpy package.tensorflow package.numpy package.numpy\ncuprous\n"
+
+
+def test_modules_have_the_bound_names_while_they_are_bound(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        program="""
+        import sys
+        import cuprous, torch, torchvision, torch.nn
+        ours = sys.modules["cuprous.torch"]
+        print(torch.__name__, torchvision.__name__, torch.__package__, torch is ours, sys.modules["torch"] is ours)
+        cuprous.unbind()
+        print(ours.__name__, sys.modules["cuprous.torchvision"].__name__, torch.ones(2).sum().item())
+        cuprous.bind("torch", quiet=True)
+        import torch as again
+        print(again.__name__, again is ours, again.nn is torch.nn)
+    """,
+    )
+    assert run(tmp_path, "program.py").stdout == (
+        "torch torchvision cuprous.torch True True\ncuprous.torch cuprous.torchvision 2.0\ntorch True True\n"
+    )
+
+
 def test_the_launcher_of_ranks_binds(tmp_path: Path) -> None:
     write(
         tmp_path,

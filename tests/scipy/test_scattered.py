@@ -44,7 +44,7 @@ def test_parts_give_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = interpolate.RBFInterpolator(cp.asarray(POINTS), cp.asarray(VALUES["real"]))
     near = interpolate.NearestNDInterpolator(cp.asarray(POINTS), cp.asarray(VALUES["real"]))
     want = ours(cp.asarray(SITES)).get(), near(cp.asarray(SITES)).get()
-    monkeypatch.setattr("cuprous.scipy.interpolate._scattered._PART", 64)
+    monkeypatch.setattr("cuprous.scipy._parts._PART", 64)
     close(ours(cp.asarray(SITES)), want[0])
     close(near(cp.asarray(SITES)), want[1])
 

@@ -147,6 +147,8 @@ UFUNC_METHODS: tuple[Callable[..., Any], ...] = (
 UFUNC_ATTRIBUTES: dict[str, Any] = {
     "identity": property(ufunc_methods.identity, doc="The result of a reduction of no elements, or None."),
     "nargs": property(lambda self: self.nin + self.nout, doc="Number of operands and results."),
+    "types": property(ufunc_methods.types, doc="The dtypes of operands and results, as NumPy's letters."),
+    "ntypes": property(lambda self: len(self.types), doc="Number of combinations of dtypes."),
     "signature": None,
     "__doc__": ufunc_methods.Documentation(_core.ufunc.__doc__ or ""),
     "__signature__": ufunc_methods.CallSignature(""),

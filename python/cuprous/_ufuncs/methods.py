@@ -51,6 +51,8 @@ _IDENTITIES: dict[str, Any] = {
 _ASSOCIATIVE = {*_REDUCTIONS, *_IDENTITIES, "fmax", "fmin"}
 #: The kinds of dtypes that are too narrow for a Python scalar.
 _NARROWER = {float: "biu", complex: "biuf"}
+#: Letters of dtypes that arrays do not have: longdouble, dates and objects.
+_NO_ARRAYS = {*"gGmMO"}
 _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", "sig"}
 
 
@@ -199,6 +201,14 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
     result = _core.map(name, *args, dtype=requested)
     check_loop(name, requested, result.dtype_name)
     return finish(name, result, out, where, order, casting)
+
+
+def types(self: Any) -> list[str]:
+    """Returns the combinations of dtypes of a ufunc of NumPy's that arrays have, such as "dd->d"."""
+    import numpy as np
+
+    loops: list[str] = getattr(np, self.__name__).types
+    return [loop for loop in dict.fromkeys(loops) if not _NO_ARRAYS & {*loop}]
 
 
 # --- reduce, accumulate, outer, reduceat

@@ -17,6 +17,7 @@ from cuprous._ufuncs.methods import (
     loop_dtype,
     signature_dtype,
     take_outs,
+    types,
 )
 
 
@@ -27,6 +28,8 @@ class TwoOutputs:
     nout = 2
     signature = None
     identity = None
+    types = property(types)
+    ntypes = property(lambda self: len(self.types))
 
     def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
         self.__name__ = self.__qualname__ = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import operator
 import threading
 import weakref
 from typing import Any
@@ -93,6 +94,7 @@ class PinnedMemoryPool:
             >>> cp.cuda.PinnedMemoryPool().malloc(1000).size()
             1024
         """
+        size = operator.index(size)
         rounded = max(_LEAST, 1 << (size - 1).bit_length()) if size else _LEAST
         with self._lock:
             kept = self._free.get(rounded)

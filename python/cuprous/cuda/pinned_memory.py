@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -51,7 +52,7 @@ def alloc_pinned_memory(size: int) -> Any:
         >>> cuda.alloc_pinned_memory(16).size() >= 16
         True
     """
-    return _allocator(size)
+    return _allocator(operator.index(size))
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -166,7 +167,7 @@ def bitlog2(n: int) -> int:
         >>> tools.bitlog2(1000)
         9
     """
-    return n.bit_length() - 1
+    return operator.index(n).bit_length() - 1
 
 
 class DeviceMemoryPool:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
+from cuprous import _core
+from cuprous._common import dtypes
 from cuprous.random._bits import BitGenerator, Philox4x3210, Seed, key_of
 from cuprous.random._selection import Selection
 from cuprous.random._shapes import common_shape, float_dtype, ndarray, non_negative, parameter, shape_of, to_dtype
@@ -331,3 +336,29 @@ class RandomState(Selection):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._bits,)
+
+
+def _of_any_dtype(method: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Lets a method that draws floats have other real dtypes, as CuPy's: they are drawn as float64 and cast."""
+    place = [*inspect.signature(method).parameters].index("dtype") - 1
+
+    @functools.wraps(method)
+    def drawn(self: RandomState, *args: Any, **kwargs: Any) -> ndarray:
+        dtype = args[place] if len(args) > place else kwargs.get("dtype")
+        if dtype is None or dtype is float:
+            return method(self, *args, **kwargs)
+        name = dtypes.name_of(dtype)
+        if name in ("float32", "float64") or dtypes.kind(name) not in "iuf":
+            return method(self, *args, **kwargs)
+        if len(args) > place:
+            args = (*args[:place], "float64", *args[place + 1 :])
+        else:
+            kwargs["dtype"] = "float64"
+        return _core.cast(method(self, *args, **kwargs), name)
+
+    return drawn
+
+
+for _name in ("beta", "chisquare", "dirichlet", "f", "gamma", "noncentral_chisquare", "noncentral_f", "standard_gamma",
+              "standard_t", "vonmises"):  # fmt: skip
+    setattr(RandomState, _name, _of_any_dtype(getattr(RandomState, _name)))

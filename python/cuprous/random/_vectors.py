@@ -130,7 +130,7 @@ class Vectors(Rejection):
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, check_valid: str = "warn", tol: float = 1e-8, *,
-        method: str = "svd",
+        method: str = "svd", dtype: Any = None,
     ) -> ndarray:  # fmt: skip
         """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
         "cholesky").
@@ -142,6 +142,7 @@ class Vectors(Rejection):
             check_valid: what to do about a covariance that is not positive semidefinite: "warn", "raise" or "ignore".
             tol: the tolerance of this check.
             method: the factorization: "svd", "eigh" or "cholesky".
+            dtype: float64, which is the default, or float32, as in CuPy.
 
         Returns:
             An array of shape (*size, N).
@@ -157,6 +158,7 @@ class Vectors(Rejection):
         """
         import numpy as np
 
+        wanted = float_dtype(dtype, "multivariate_normal")
         check(method in ("svd", "eigh", "cholesky"), "method must be one of {'eigh', 'svd', 'cholesky'}")
         check(check_valid in ("warn", "raise", "ignore"), "check_valid must equal 'warn', 'raise', or 'ignore'")
         m, c = (_core.to_numpy(v) if isinstance(v, ndarray) else np.asarray(v) for v in (mean, cov))
@@ -166,7 +168,8 @@ class Vectors(Rejection):
         factor = _factor(c.astype(np.float64), check_valid, tol, method)
         z = self._normal((*shape_of(size)[0], m.size), "float64")
         product = _core.dot(z.reshape(-1, m.size), _core.from_numpy(factor))
-        return product.reshape(z.shape) + _core.from_numpy(m.astype(np.float64))
+        drawn = product.reshape(z.shape) + _core.from_numpy(m.astype(np.float64))
+        return drawn if wanted == "float64" else _core.cast(drawn, wanted)
 
 
 def _factor(cov: Any, check_valid: str, tol: float, method: str) -> Any:

@@ -7,22 +7,30 @@ from typing import Any
 from cuprous.scipy._absent import absent
 from cuprous.scipy.interpolate._bsplines import BSpline, make_interp_spline
 from cuprous.scipy.interpolate._cubic import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator
+from cuprous.scipy.interpolate._fitted import (
+    InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
+    UnivariateSpline,
+    make_lsq_spline,
+    splantider,
+    splder,
+)
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
 from cuprous.scipy.interpolate._line import interp1d
+from cuprous.scipy.interpolate._polynomials import (
+    BarycentricInterpolator,
+    KroghInterpolator,
+    barycentric_interpolate,
+    krogh_interpolate,
+)
 from cuprous.scipy.interpolate._ppoly import BPoly, PPoly
 from cuprous.scipy.interpolate._scattered import NearestNDInterpolator, RBFInterpolator
+from cuprous.scipy.interpolate._triangles import CloughTocher2DInterpolator, LinearNDInterpolator, griddata
 
-_SCATTERED = "scattered points: use scipy.interpolate's on array.get()"
 _SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
-    "BarycentricInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
-    "CloughTocher2DInterpolator": _SCATTERED,
-    "KroghInterpolator": "use CubicSpline, or scipy.interpolate's on array.get()",
-    "LinearNDInterpolator": _SCATTERED,
     "RectBivariateSpline": "use RegularGridInterpolator with method='cubic'",
-    "UnivariateSpline": _SMOOTH,
-    "griddata": _SCATTERED,
     "make_smoothing_spline": _SMOOTH,
     "splev": "use BSpline",
     "splrep": "use make_interp_spline",
@@ -61,7 +69,9 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 
 __all__ = [
-    "Akima1DInterpolator", "BPoly", "BSpline", "CubicHermiteSpline", "CubicSpline", "NearestNDInterpolator",
-    "PPoly", "PchipInterpolator", "RBFInterpolator", "RegularGridInterpolator", "interp1d", "interpn",
-    "make_interp_spline", "pchip_interpolate",
+    "Akima1DInterpolator", "BPoly", "BSpline", "BarycentricInterpolator", "CloughTocher2DInterpolator",
+    "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "LSQUnivariateSpline",
+    "LinearNDInterpolator", "NearestNDInterpolator", "PPoly", "PchipInterpolator", "RBFInterpolator",
+    "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate", "griddata", "interp1d", "interpn",
+    "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "pchip_interpolate", "splantider", "splder",
 ]  # fmt: skip

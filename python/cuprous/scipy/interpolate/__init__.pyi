@@ -8,13 +8,26 @@ from cuprous.scipy.interpolate._cubic import Akima1DInterpolator as Akima1DInter
 from cuprous.scipy.interpolate._cubic import CubicHermiteSpline as CubicHermiteSpline
 from cuprous.scipy.interpolate._cubic import CubicSpline as CubicSpline
 from cuprous.scipy.interpolate._cubic import PchipInterpolator as PchipInterpolator
+from cuprous.scipy.interpolate._fitted import InterpolatedUnivariateSpline as InterpolatedUnivariateSpline
+from cuprous.scipy.interpolate._fitted import LSQUnivariateSpline as LSQUnivariateSpline
+from cuprous.scipy.interpolate._fitted import UnivariateSpline as UnivariateSpline
+from cuprous.scipy.interpolate._fitted import make_lsq_spline as make_lsq_spline
+from cuprous.scipy.interpolate._fitted import splantider as splantider
+from cuprous.scipy.interpolate._fitted import splder as splder
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator as RegularGridInterpolator
 from cuprous.scipy.interpolate._grid import interpn as interpn
 from cuprous.scipy.interpolate._line import interp1d as interp1d
+from cuprous.scipy.interpolate._polynomials import BarycentricInterpolator as BarycentricInterpolator
+from cuprous.scipy.interpolate._polynomials import KroghInterpolator as KroghInterpolator
+from cuprous.scipy.interpolate._polynomials import barycentric_interpolate as barycentric_interpolate
+from cuprous.scipy.interpolate._polynomials import krogh_interpolate as krogh_interpolate
 from cuprous.scipy.interpolate._ppoly import BPoly as BPoly
 from cuprous.scipy.interpolate._ppoly import PPoly as PPoly
 from cuprous.scipy.interpolate._scattered import NearestNDInterpolator as NearestNDInterpolator
 from cuprous.scipy.interpolate._scattered import RBFInterpolator as RBFInterpolator
+from cuprous.scipy.interpolate._triangles import CloughTocher2DInterpolator as CloughTocher2DInterpolator
+from cuprous.scipy.interpolate._triangles import LinearNDInterpolator as LinearNDInterpolator
+from cuprous.scipy.interpolate._triangles import griddata as griddata
 
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any: ...
 
@@ -22,15 +35,28 @@ __all__ = [
     "Akima1DInterpolator",
     "BPoly",
     "BSpline",
+    "BarycentricInterpolator",
+    "CloughTocher2DInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
+    "InterpolatedUnivariateSpline",
+    "KroghInterpolator",
+    "LSQUnivariateSpline",
+    "LinearNDInterpolator",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
     "RBFInterpolator",
     "RegularGridInterpolator",
+    "UnivariateSpline",
+    "barycentric_interpolate",
+    "griddata",
     "interp1d",
     "interpn",
+    "krogh_interpolate",
     "make_interp_spline",
+    "make_lsq_spline",
     "pchip_interpolate",
+    "splantider",
+    "splder",
 ]

@@ -7,7 +7,7 @@ import itertools
 import math
 import operator
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import cuprous as cp
@@ -15,11 +15,10 @@ from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.operands import on_array_device
+from cuprous.scipy._parts import parts
 from cuprous.scipy.interpolate._pieces import real_or_complex
 from cuprous.scipy.special import xlogy
 
-#: Elements of a matrix of distances that are computed at a time.
-_PART = 1 << 24
 #: The functions of the distance.
 _KERNELS: dict[str, Callable[[ndarray], Any]] = {
     "linear": lambda r: -r,
@@ -41,12 +40,6 @@ def distances(x: ndarray, y: ndarray) -> ndarray:
     """Returns the Euclidean distances between the rows of `x` and `y`, with any axes in front."""
     difference = x[..., :, None, :] - y[..., None, :, :]
     return cp.sqrt(cp.sum(difference * difference, axis=-1))
-
-
-def parts(rows: int, columns: int) -> Iterator[slice]:
-    """Yields slices of rows, so that a matrix of them has a bounded number of elements."""
-    step = max(1, _PART // max(columns, 1))
-    yield from (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
 class RBFInterpolator:

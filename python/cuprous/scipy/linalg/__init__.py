@@ -14,6 +14,7 @@ from cuprous.scipy.linalg._matrices import (
     convolution_matrix,
     dft,
     fiedler,
+    fiedler_companion,
     hadamard,
     hankel,
     helmert,
@@ -53,6 +54,6 @@ if not TYPE_CHECKING:  # checkers report names that do not exist
 
 __all__ = [
     "LinAlgError", "LinAlgWarning", "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm",
-    "dft", "expm", "fiedler", "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu",
-    "lu_factor", "lu_solve", "sinhm", "solve_triangular", "tanhm", "toeplitz",
+    "dft", "expm", "fiedler", "fiedler_companion", "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron",
+    "leslie", "lu", "lu_factor", "lu_solve", "sinhm", "solve_triangular", "tanhm", "toeplitz",
 ]  # fmt: skip

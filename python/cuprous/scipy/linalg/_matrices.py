@@ -178,6 +178,48 @@ def companion(a: ArrayLike) -> ndarray:
     return concatenate([first[None], eye(n, dtype=first.dtype)[: n - 1]])
 
 
+def fiedler_companion(a: ArrayLike) -> ndarray:
+    """Returns Fiedler's companion matrix of a polynomial: pentadiagonal, with the same eigenvalues as `companion`.
+
+    Args:
+        a: the coefficients, the highest first.
+
+    Returns:
+        A square array with a row less than there are coefficients.
+
+    Raises:
+        ValueError: for a leading 0, for which the coefficient is read, and arrays of several axes.
+
+    See Also:
+        companion
+
+    Examples:
+        >>> cp.scipy.linalg.fiedler_companion([1.0, -6.0, 11.0, -6.0])
+        array([[  6., -11.,   1.],
+               [  1.,   0.,   0.],
+               [  0.,   6.,   0.]])
+    """
+    values = array(a)
+    if values.ndim > 1:
+        raise ValueError("Input 'a' must be a 1-D array.")
+    if values.size < 2:
+        return zeros((0,), dtype=values.dtype)
+    if bool(values[0] == 0):
+        raise ValueError("Leading coefficient is zero.")
+    values = values / values[0]
+    n = values.size - 1
+    matrix = zeros((n, n), dtype=values.dtype)
+    matrix[0, 0] = -values[1]
+    if n > 1:
+        matrix[1, 0] = 1
+    rows = arange(n)
+    matrix[rows[3:n:2], rows[1 : n - 2 : 2]] = 1
+    matrix[rows[2:n:2], rows[1 : n - 1 : 2]] = -values[3::2]
+    matrix[rows[0 : max(n - 2, 0) : 2], rows[2:n:2]] = 1
+    matrix[rows[0 : n - 1 : 2], rows[1:n:2]] = -values[2::2]
+    return matrix
+
+
 def hilbert(n: int) -> ndarray:
     """Returns the matrix with the elements 1 / (i + j + 1).
 

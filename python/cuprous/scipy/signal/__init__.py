@@ -50,6 +50,15 @@ from cuprous.scipy.signal._iir import (
     iirnotch,
     iirpeak,
 )
+from cuprous.scipy.signal._orthants import (
+    check_COLA,
+    check_NOLA,
+    deconvolve,
+    gauss_spline,
+    hilbert2,
+    sepfir2d,
+    vectorstrength,
+)
 from cuprous.scipy.signal._peaks import argrelextrema, argrelmax, argrelmin, find_peaks, peak_prominences, peak_widths
 from cuprous.scipy.signal._prototypes import (
     besselap,
@@ -121,7 +130,6 @@ ALTERNATIVES = {
     "cwt": "use fftconvolve with wavelets",
     "find_peaks_cwt": "use find_peaks",
     "lombscargle": _ELSEWHERE,
-    "sepfir2d": "use ndimage.correlate1d along both axes",
 }
 
 
@@ -132,18 +140,18 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "CZT", "StateSpace", "TransferFunction", "ZerosPolesGain", "ZoomFFT", "abcd_normalize", "argrelextrema",
     "argrelmax", "argrelmin", "bessel", "besselap", "bilinear", "bilinear_zpk", "bode", "buttap", "butter",
-    "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2", "chirp", "choose_conv_method",
-    "coherence", "cont2discrete", "convolve", "convolve2d", "correlate", "correlate2d", "correlation_lags", "csd",
-    "czt", "czt_points", "dbode", "decimate", "detrend", "dfreqresp", "dimpulse", "dlsim", "dlti", "dstep", "ellip",
-    "ellipap", "ellipord", "fftconvolve", "filtfilt", "find_peaks", "findfreqs", "firls", "firwin", "firwin2",
-    "freqresp", "freqs", "freqs_zpk", "freqz", "freqz_sos", "freqz_zpk", "gammatone", "gausspulse", "get_window",
-    "group_delay", "hilbert", "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak", "impulse", "invres",
-    "invresz", "istft", "kaiser_atten", "kaiser_beta", "kaiserord", "lfilter", "lfilter_zi", "lfiltic", "lp2bp",
-    "lp2bp_zpk", "lp2bs", "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "lsim", "lti", "max_len_seq",
-    "medfilt", "medfilt2d", "minimum_phase", "normalize", "oaconvolve", "order_filter", "peak_prominences",
-    "peak_widths", "periodogram", "place_poles", "resample", "resample_poly", "residue", "residuez",
-    "savgol_coeffs", "savgol_filter", "sawtooth", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt",
-    "sosfreqz", "spectrogram", "square", "ss2tf", "ss2zpk", "step", "stft", "sweep_poly", "tf2sos", "tf2ss",
-    "tf2zpk", "unique_roots", "unit_impulse", "upfirdn", "welch", "wiener", "windows", "zoom_fft", "zpk2sos",
-    "zpk2ss", "zpk2tf",
+    "buttord", "cheb1ap", "cheb1ord", "cheb2ap", "cheb2ord", "cheby1", "cheby2", "check_COLA", "check_NOLA",
+    "chirp", "choose_conv_method", "coherence", "cont2discrete", "convolve", "convolve2d", "correlate",
+    "correlate2d", "correlation_lags", "csd", "czt", "czt_points", "dbode", "decimate", "deconvolve", "detrend",
+    "dfreqresp", "dimpulse", "dlsim", "dlti", "dstep", "ellip", "ellipap", "ellipord", "fftconvolve", "filtfilt",
+    "find_peaks", "findfreqs", "firls", "firwin", "firwin2", "freqresp", "freqs", "freqs_zpk", "freqz", "freqz_sos",
+    "freqz_zpk", "gammatone", "gauss_spline", "gausspulse", "get_window", "group_delay", "hilbert", "hilbert2",
+    "iircomb", "iirdesign", "iirfilter", "iirnotch", "iirpeak", "impulse", "invres", "invresz", "istft",
+    "kaiser_atten", "kaiser_beta", "kaiserord", "lfilter", "lfilter_zi", "lfiltic", "lp2bp", "lp2bp_zpk", "lp2bs",
+    "lp2bs_zpk", "lp2hp", "lp2hp_zpk", "lp2lp", "lp2lp_zpk", "lsim", "lti", "max_len_seq", "medfilt", "medfilt2d",
+    "minimum_phase", "normalize", "oaconvolve", "order_filter", "peak_prominences", "peak_widths", "periodogram",
+    "place_poles", "resample", "resample_poly", "residue", "residuez", "savgol_coeffs", "savgol_filter", "sawtooth",
+    "sepfir2d", "sos2tf", "sos2zpk", "sosfilt", "sosfilt_zi", "sosfiltfilt", "sosfreqz", "spectrogram", "square",
+    "ss2tf", "ss2zpk", "step", "stft", "sweep_poly", "tf2sos", "tf2ss", "tf2zpk", "unique_roots", "unit_impulse",
+    "upfirdn", "vectorstrength", "welch", "wiener", "windows", "zoom_fft", "zpk2sos", "zpk2ss", "zpk2tf",
 ]  # fmt: skip

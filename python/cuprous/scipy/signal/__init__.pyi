@@ -56,6 +56,13 @@ from cuprous.scipy.signal._iir import iirdesign as iirdesign
 from cuprous.scipy.signal._iir import iirfilter as iirfilter
 from cuprous.scipy.signal._iir import iirnotch as iirnotch
 from cuprous.scipy.signal._iir import iirpeak as iirpeak
+from cuprous.scipy.signal._orthants import check_COLA as check_COLA
+from cuprous.scipy.signal._orthants import check_NOLA as check_NOLA
+from cuprous.scipy.signal._orthants import deconvolve as deconvolve
+from cuprous.scipy.signal._orthants import gauss_spline as gauss_spline
+from cuprous.scipy.signal._orthants import hilbert2 as hilbert2
+from cuprous.scipy.signal._orthants import sepfir2d as sepfir2d
+from cuprous.scipy.signal._orthants import vectorstrength as vectorstrength
 from cuprous.scipy.signal._peaks import argrelextrema as argrelextrema
 from cuprous.scipy.signal._peaks import argrelmax as argrelmax
 from cuprous.scipy.signal._peaks import argrelmin as argrelmin
@@ -159,6 +166,8 @@ __all__ = [
     "cheb2ord",
     "cheby1",
     "cheby2",
+    "check_COLA",
+    "check_NOLA",
     "chirp",
     "choose_conv_method",
     "coherence",
@@ -173,6 +182,7 @@ __all__ = [
     "czt_points",
     "dbode",
     "decimate",
+    "deconvolve",
     "detrend",
     "dfreqresp",
     "dimpulse",
@@ -196,10 +206,12 @@ __all__ = [
     "freqz_sos",
     "freqz_zpk",
     "gammatone",
+    "gauss_spline",
     "gausspulse",
     "get_window",
     "group_delay",
     "hilbert",
+    "hilbert2",
     "iircomb",
     "iirdesign",
     "iirfilter",
@@ -243,6 +255,7 @@ __all__ = [
     "savgol_coeffs",
     "savgol_filter",
     "sawtooth",
+    "sepfir2d",
     "sos2tf",
     "sos2zpk",
     "sosfilt",
@@ -262,6 +275,7 @@ __all__ = [
     "unique_roots",
     "unit_impulse",
     "upfirdn",
+    "vectorstrength",
     "welch",
     "wiener",
     "windows",

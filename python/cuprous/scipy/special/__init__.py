@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.scipy.special._extra import diric, fresnel, multigammaln, sici
+from cuprous.scipy.special._elliptic import ellipj
+from cuprous.scipy.special._extra import diric, fresnel, multigammaln, shichi, sici
 from cuprous.scipy.special._function import SpecialFunction
 from cuprous.scipy.special._lambert import lambertw
 from cuprous.scipy.special._legendre import sph_harm_y
 from cuprous.scipy.special._more import comb, factorial, perm, polygamma
 from cuprous.scipy.special._more import zeta as _hurwitz
-from cuprous.scipy.special._orders import jn
+from cuprous.scipy.special._orders import jn, yn
 from cuprous.scipy.special._reductions import log_softmax, logsumexp, softmax
+from cuprous.scipy.special._spherical import spherical_yn
 from cuprous.scipy.special._table import FUNCTIONS
 
 globals().update(FUNCTIONS)
@@ -44,8 +46,8 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
 
 
 __all__ = [
-    "SpecialFunction", "comb", "diric", "factorial", "fresnel", "jn", "lambertw", "log_softmax", "logsumexp",
-    "multigammaln", "perm", "polygamma", "sici", "softmax", "sph_harm_y", "zeta",
+    "SpecialFunction", "comb", "diric", "ellipj", "factorial", "fresnel", "jn", "lambertw", "log_softmax", "logsumexp",
+    "multigammaln", "perm", "polygamma", "shichi", "sici", "softmax", "sph_harm_y", "spherical_yn", "yn", "zeta",
     *FUNCTIONS,
 ]  # fmt: skip
 

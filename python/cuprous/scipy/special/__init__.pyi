@@ -3,6 +3,7 @@
 from typing import Any
 
 from cuprous._core import ndarray
+from cuprous.scipy.special._elliptic import ellipj as ellipj
 from cuprous.scipy.special._extra import diric as diric
 from cuprous.scipy.special._extra import multigammaln as multigammaln
 from cuprous.scipy.special._function import SpecialFunction as SpecialFunction
@@ -14,9 +15,11 @@ from cuprous.scipy.special._more import factorial as factorial
 from cuprous.scipy.special._more import perm as perm
 from cuprous.scipy.special._more import polygamma as polygamma
 from cuprous.scipy.special._orders import jn as jn
+from cuprous.scipy.special._orders import yn as yn
 from cuprous.scipy.special._reductions import log_softmax as log_softmax
 from cuprous.scipy.special._reductions import logsumexp as logsumexp
 from cuprous.scipy.special._reductions import softmax as softmax
+from cuprous.scipy.special._spherical import spherical_yn as spherical_yn
 
 agm: _SpecialFunction
 bdtr: _SpecialFunction
@@ -31,6 +34,8 @@ betaln: _SpecialFunction
 binom: _SpecialFunction
 boxcox: _SpecialFunction
 boxcox1p: _SpecialFunction
+btdtr: _SpecialFunction
+btdtri: _SpecialFunction
 cbrt: _SpecialFunction
 chdtr: _SpecialFunction
 chdtrc: _SpecialFunction
@@ -41,7 +46,9 @@ cotdg: _SpecialFunction
 dawsn: _SpecialFunction
 digamma: _SpecialFunction
 ellipe: _SpecialFunction
+ellipeinc: _SpecialFunction
 ellipk: _SpecialFunction
+ellipkinc: _SpecialFunction
 ellipkm1: _SpecialFunction
 entr: _SpecialFunction
 erf: _SpecialFunction
@@ -112,7 +119,9 @@ psi: _SpecialFunction
 radian: _SpecialFunction
 rel_entr: _SpecialFunction
 rgamma: _SpecialFunction
+round: _SpecialFunction
 
+def shichi(x: Any, out: Any = ...) -> tuple[ndarray, ndarray]: ...
 def sici(x: Any, out: Any = ...) -> tuple[ndarray, ndarray]: ...
 
 sinc: _SpecialFunction
@@ -127,6 +136,7 @@ y1: _SpecialFunction
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any: ...
 
+zetac: _SpecialFunction
 __all__ = [
     "SpecialFunction",
     "agm",
@@ -142,6 +152,8 @@ __all__ = [
     "binom",
     "boxcox",
     "boxcox1p",
+    "btdtr",
+    "btdtri",
     "cbrt",
     "chdtr",
     "chdtrc",
@@ -154,7 +166,10 @@ __all__ = [
     "digamma",
     "diric",
     "ellipe",
+    "ellipeinc",
+    "ellipj",
     "ellipk",
+    "ellipkinc",
     "ellipkm1",
     "entr",
     "erf",
@@ -231,11 +246,14 @@ __all__ = [
     "radian",
     "rel_entr",
     "rgamma",
+    "round",
+    "shichi",
     "sici",
     "sinc",
     "sindg",
     "softmax",
     "sph_harm_y",
+    "spherical_yn",
     "stdtr",
     "stdtrit",
     "tandg",
@@ -243,5 +261,7 @@ __all__ = [
     "xlogy",
     "y0",
     "y1",
+    "yn",
     "zeta",
+    "zetac",
 ]

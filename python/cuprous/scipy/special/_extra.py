@@ -138,6 +138,13 @@ sici = _pair(
         what="sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci",
     ),
 )  # fmt: skip
+shichi = _pair(
+    SpecialFunction("shichi", 1, _integrals.shi, ""), SpecialFunction("shichi", 1, _integrals.chi, ""), "shichi",
+    _PAIR.format(
+        name="shichi", values="1.0, 2.0", result="array([1.05725088, 2.50156743])",
+        what="hyperbolic sine and cosine integrals Shi(x) and Chi(x), for x < 0 the real part of Chi",
+    ),
+)  # fmt: skip
 fresnel = _pair(
     SpecialFunction("fresnel", 1, _integrals.fresnel_sine, ""),
     SpecialFunction("fresnel", 1, _integrals.fresnel_cosine, ""), "fresnel",

@@ -116,6 +116,26 @@ def _sici(cosine: bool, x: ndarray) -> ndarray:
 si, ci = (in_double(partial(_sici, cosine)) for cosine in (False, True))
 
 
+def _shichi(cosine: bool, x: ndarray) -> ndarray:
+    """Computes the integral of sinh(t) / t from 0 to x, or the hyperbolic cosine integral of |x|: by a power series up
+    to 3 (DLMF 6.6.5), and of the exponential integrals beyond."""
+    a = _map("absolute", x)
+    low, high = _map("minimum", a, 3.0), _map("maximum", a, 3.0)
+    first = 2 if cosine else 1
+    series = polynomial(low * low, tuple(1.0 / (k * math.factorial(k)) for k in range(first + 28, first - 1, -2)))
+    if cosine:
+        safe = _map("maximum", low, 1e-300)
+        near = series * low * low + (_map("log", safe) + _GAMMA)
+        value = where(a > 3.0, (expi(high) - _exp1(high)) * 0.5, near)
+        return where(isnan(x), x, where(a == 0.0, -math.inf, where(a == math.inf, math.inf, value)))
+    value = where(a > 3.0, (expi(high) + _exp1(high)) * 0.5, series * low)
+    value = where(a == math.inf, math.inf, value)
+    return where(isnan(x), x, where(x < 0.0, -value, value))
+
+
+shi, chi = (in_double(partial(_shichi, cosine)) for cosine in (False, True))
+
+
 def _fresnel(cosine: bool, x: ndarray) -> ndarray:
     """Computes the integral of sin (or cos) of pi t²/2 from 0 to x; beyond 5.5 by DLMF 7.12.2 and 7.12.3."""
     a = _map("absolute", x)

@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous.scipy.special import _composed as c
 from cuprous.scipy.special._beta import binom
-from cuprous.scipy.special._function import floats, ndarray
+from cuprous.scipy.special._function import floats, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
 
 _map = _core.map
@@ -76,6 +76,15 @@ def erfi(x: ndarray) -> ndarray:
 def zeta(x: Any, q: Any) -> ndarray:
     """Computes Hurwitz' sum of (k + q)**-x for x > 1 and q > 0, by the Euler-Maclaurin formula (DLMF 25.11.28)."""
     exponent, base = (c._as(x, q), c._as(q, x)) if isinstance(q, ndarray) or isinstance(x, ndarray) else (x, q)
+    total = _continued(exponent, base)
+    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name, like=total))
+    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
+    total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
+    return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
+
+
+def _continued(exponent: ndarray, base: Any) -> ndarray:
+    """Computes the formula, which holds for exponents below 1 too."""
     total: Any = 0.0
     for k in range(_STEPS):
         total = total + _map("power", base + float(k), -exponent)
@@ -87,10 +96,28 @@ def zeta(x: Any, q: Any) -> ndarray:
     for k, b in enumerate(_BERNOULLI):
         total = total + term * b
         term = term * (exponent + (2 * k + 1.0)) * (inverse * inverse) * (exponent + (2 * k + 2.0))
-    at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name, like=total))
-    total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
-    total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
-    return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
+    return total
+
+
+@in_double
+def zetac(x: ndarray) -> ndarray:
+    """Computes the sum of k**-x from k = 2, continued to x < 1; for x < 0 by reflection (DLMF 25.4.1)."""
+    right = _continued(_where(c.either(x < 0.0, x > 1e3, x == 1.0), 2.0, x), 2.0)
+    right = _where(x == 1.0, math.inf, _where(x > 1e3, 0.0, right))
+    left = _where(x < 0.0, x, -1.0)
+    quarter = _map("remainder", left, 4.0) * (0.5 * math.pi)
+    wave = _where(_map("remainder", left, 2.0) == 0.0, 0.0, _map("sin", quarter))
+    # In two factors, which together do not overflow before the result does.
+    size = _map("exp", (_map("gammaln", 1.0 - left) + (left - 1.0) * math.log(2.0 * math.pi)) * 0.5)
+    near = _map("gamma", _map("minimum", 1.0 - left, 160.0)) * _map("power", left * 0.0 + 2.0 * math.pi, left - 1.0)
+    far = left < -150.0
+    value = _where(far, size, near) * _where(far, size, 1.0) * wave * 2.0 * (_continued(1.0 - left, 2.0) + 1.0) - 1.0
+    return _where(c.isnan(x), x, _where(x == -math.inf, math.nan, _where(x < 0.0, value, right)))
+
+
+def round_(x: ndarray) -> ndarray:
+    """Rounds to the nearest integer, of two to the even one."""
+    return _map("rint", x)
 
 
 def ellipkm1(p: ndarray) -> ndarray:

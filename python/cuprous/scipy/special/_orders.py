@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import cuprous as cp
 from cuprous import _core
 from cuprous._common.arguments import write_out
-from cuprous.scipy.special._bessel import j0, j1, k0, k1
+from cuprous.scipy.special._bessel import j0, j1, k0, k1, y0, y1
 from cuprous.scipy.special._composed import both, either, where
 from cuprous.scipy.special._function import _prepared, in_double, ndarray
 from cuprous.scipy.special._normal import polynomial
@@ -114,7 +115,7 @@ def kn(n: ndarray, x: ndarray) -> ndarray:
     return where(either(x < 0.0, _map("floor", n) != n), math.nan, found)
 
 
-#: The highest order of `jn`, which is the number of steps of its recurrences.
+#: The highest order of `jn` and `yn`, which is the number of steps of their recurrences.
 HIGHEST = 400
 
 
@@ -158,6 +159,38 @@ def _jn(n: ndarray, x: ndarray, highest: int) -> ndarray:
     return where(_map("floor", order) == order, where(negated, -found, found), math.nan)
 
 
+def _yn(n: ndarray, x: ndarray, highest: int) -> ndarray:
+    """Computes Y by forward recurrence, which is stable (DLMF 10.6.1)."""
+    order = _map("absolute", n)
+    positive = both(x > 0.0, x < math.inf)
+    points = where(positive, x, 1.0)
+    before, value = y0(points), y1(points)
+    found = where(order == 0.0, before, value)
+    inverse = 2.0 / points
+    for k in range(1, highest):
+        following = value * inverse * float(k) - before
+        # Beyond the largest number the recurrence stays at -inf.
+        before, value = value, where(value == -math.inf, value, following)
+        found = where(order == k + 1.0, value, found)
+    odd = both(n < 0.0, _map("remainder", order, 2.0) == 1.0)
+    found = where(x == 0.0, -math.inf, where(x == math.inf, 0.0, where(positive, found, math.nan)))
+    return where(_map("floor", order) == order, where(odd, -found, found), math.nan)
+
+
+def _by_recurrence(name: str, code: Callable[[ndarray, ndarray, int], ndarray], n: Any, x: Any, out: Any) -> ndarray:
+    """Computes a function by a recurrence of as many steps as the highest order, which is read from the device."""
+    orders, points = _prepared((n, x))
+    like = orders if isinstance(orders, ndarray) else points
+    name_of_result = like.dtype_name
+    wide = [_core.cast(v, "float64") if isinstance(v, ndarray) else _core.full((), v, "float64", like=like)
+            for v in (orders, points)]  # fmt: skip
+    most = float(cp.max(_map("absolute", wide[0]))) if wide[0].size else 0.0
+    if most > HIGHEST:
+        raise NotImplementedError(f"[{name}] orders above {HIGHEST} are not supported: the highest given is {most:g}")
+    value = code(wide[0], wide[1], max(2, int(most) if most == most else 2))
+    return write_out(out, _core.cast(value, name_of_result), name)
+
+
 def jn(n: Any, x: Any, out: Any = None) -> ndarray:
     """Computes the Bessel function of the first kind and integer order. Waits for the device to read the highest order.
 
@@ -180,13 +213,30 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
         >>> cp.special.jn([0, 1, 2], 1.0)
         array([0.76519769, 0.44005059, 0.11490348])
     """
-    orders, points = _prepared((n, x))
-    like = orders if isinstance(orders, ndarray) else points
-    name = like.dtype_name
-    wide = [_core.cast(v, "float64") if isinstance(v, ndarray) else _core.full((), v, "float64", like=like)
-            for v in (orders, points)]  # fmt: skip
-    most = float(cp.max(_map("absolute", wide[0]))) if wide[0].size else 0.0
-    if most > HIGHEST:
-        raise NotImplementedError(f"[jn] orders above {HIGHEST} are not supported: the highest given is {most:g}")
-    value = _jn(wide[0], wide[1], max(2, int(most) if most == most else 2))
-    return write_out(out, _core.cast(value, name), "jn")
+    return _by_recurrence("jn", _jn, n, x, out)
+
+
+def yn(n: Any, x: Any, out: Any = None) -> ndarray:
+    """Computes the Bessel function of the second kind and integer order. Waits for the device to read the highest
+    order.
+
+    Args:
+        n: orders from -400 to 400; orders that are not integers give NaN.
+        x: real numbers; negative ones give NaN.
+        out: an array that receives the result.
+
+    Returns:
+        An array of the common shape.
+
+    Raises:
+        NotImplementedError: for higher orders.
+        TypeError: for complex numbers.
+
+    See Also:
+        y0, y1, jn
+
+    Examples:
+        >>> cp.special.yn([0, 1, 2], 1.0)
+        array([ 0.08825696, -0.78121282, -1.65068261])
+    """
+    return _by_recurrence("yn", _yn, n, x, out)

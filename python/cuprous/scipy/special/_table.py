@@ -10,6 +10,7 @@ from cuprous.scipy.special import _bessel as b
 from cuprous.scipy.special import _beta as be
 from cuprous.scipy.special import _composed as c
 from cuprous.scipy.special import _distributions as d
+from cuprous.scipy.special import _elliptic as el
 from cuprous.scipy.special import _extra as e
 from cuprous.scipy.special import _incomplete as i
 from cuprous.scipy.special import _integrals as t
@@ -78,6 +79,8 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("ellipk", 1, m.ellipk, "Returns the complete elliptic integral of the first kind with parameter m."),
     ("ellipkm1", 1, m.ellipkm1, "Returns ellipk(1 - p), accurate for small p."),
     ("ellipe", 1, m.ellipe, "Returns the complete elliptic integral of the second kind with parameter m."),
+    ("ellipkinc", 2, el.ellipkinc, "Returns the incomplete elliptic integral of the first kind: ellipkinc(phi, m)."),
+    ("ellipeinc", 2, el.ellipeinc, "Returns the incomplete elliptic integral of the second kind: ellipeinc(phi, m)."),
     ("sindg", 1, m.sindg, "Returns the sine of x degrees."),
     ("cosdg", 1, m.cosdg, "Returns the cosine of x degrees."),
     ("tandg", 1, m.tandg, "Returns the tangent of x degrees."),
@@ -119,6 +122,8 @@ _ROWS: tuple[tuple[str, int, str | Callable[..., ndarray], str], ...] = (
     ("exp1", 1, t.exp1, "Returns the exponential integral E1; NaN for x < 0."),
     ("expn", 2, t.expn, "Returns the exponential integral E_n(x)."),
     ("poch", 2, e.poch, "Returns gamma(z + m) / gamma(z)."),
+    ("zetac", 1, m.zetac, "Returns the Riemann zeta function minus 1, accurate for large x."),
+    ("round", 1, m.round_, "Returns the nearest integer, of two the even one."),
     ("agm", 2, e.agm, "Returns the arithmetic-geometric mean."),
 )
 
@@ -132,3 +137,5 @@ FUNCTIONS: dict[str, SpecialFunction] = {
     for name, nin, code, doc in _ROWS
 }
 FUNCTIONS["digamma"] = FUNCTIONS["psi"]
+#: Older names, which CuPy still has.
+FUNCTIONS |= {"btdtr": FUNCTIONS["betainc"], "btdtri": FUNCTIONS["betaincinv"]}

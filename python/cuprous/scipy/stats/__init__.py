@@ -6,7 +6,19 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.stats._distributions import DISTRIBUTIONS
-from cuprous.scipy.stats._moments import gmean, hmean, kurtosis, moment, pmean, sem, skew, variation, zmap, zscore
+from cuprous.scipy.stats._moments import (
+    boxcox_llf,
+    gmean,
+    hmean,
+    kurtosis,
+    moment,
+    pmean,
+    sem,
+    skew,
+    variation,
+    zmap,
+    zscore,
+)
 from cuprous.scipy.stats._order import iqr, median_abs_deviation, mode, rankdata, trim_mean
 from cuprous.scipy.stats._ranked import kendalltau, ks_2samp, mannwhitneyu
 from cuprous.scipy.stats._relations import entropy, linregress, pearsonr, spearmanr
@@ -46,7 +58,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "bartlett", "chisquare", "describe", "entropy", "f_oneway", "gmean", "hmean", "iqr", "jarque_bera",
+    "bartlett", "boxcox_llf", "chisquare", "describe", "entropy", "f_oneway", "gmean", "hmean", "iqr", "jarque_bera",
     "kendalltau", "ks_2samp", "kurtosis", "kurtosistest", "levene", "linregress", "mannwhitneyu",
     "median_abs_deviation", "mode", "moment", "normaltest", "pearsonr", "pmean", "rankdata", "sem", "skew",
     "skewtest", "spearmanr", "trim_mean", "ttest_1samp", "ttest_ind", "ttest_ind_from_stats", "ttest_rel",

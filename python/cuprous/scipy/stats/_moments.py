@@ -384,3 +384,46 @@ def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propa
         array([-1.,  1.])
     """
     return zmap(a, a, axis, ddof, nan_policy)
+
+
+def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, nan_policy: str = "propagate") -> ndarray:
+    """Returns the log-likelihood of a Box-Cox transform of positive numbers, but for constants.
+
+    Args:
+        lmb: the transform's parameter, a number.
+        data: the numbers.
+        axis: the axis; None flattens.
+        keepdims: whether the axis stays, with length 1.
+        nan_policy: only "propagate".
+
+    Returns:
+        An array without the axis; NaN for no elements.
+
+    Raises:
+        NotImplementedError: for other policies, and several axes.
+        TypeError: for complex numbers.
+        AxisError: if the axis does not exist.
+
+    See Also:
+        cuprous.scipy.special.boxcox
+
+    Examples:
+        >>> cp.scipy.stats.boxcox_llf(0.5, [1.0, 2.0, 4.0]).round(6)
+        array(-0.44617)
+    """
+    a = array(data)
+    x, along = sample(a, axis, "boxcox_llf", nan_policy)
+    name, lmb = x.dtype_name, float(lmb)
+    count = x.shape[along]
+    logarithms = _map("log", x if name == "float64" else _core.cast(x, "float64"))
+    if lmb == 0.0:
+        spread = _map("log", cp.var(logarithms, axis=along))
+    else:
+        # The variance of exp(lmb log x), scaled so that nothing overflows.
+        exponents = logarithms * lmb
+        most = cp.max(exponents, axis=along, keepdims=True) if count else cp.sum(exponents, axis=along, keepdims=True)
+        scaled = cp.var(_map("expm1", exponents - most), axis=along)
+        spread = _map("log", scaled) + 2.0 * cp.squeeze(most, axis=along) - 2.0 * math.log(abs(lmb))
+    value = cp.sum(logarithms, axis=along) * (lmb - 1.0) - spread * (count / 2)
+    value = value if count else value * math.nan
+    return _kept(_core.cast(value, name), a, axis, keepdims)
