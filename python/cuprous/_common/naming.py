@@ -40,13 +40,16 @@ def split_entries(text: str) -> dict[str, str]:
     return {name.strip(" *"): entry for entry in entries for name in re.split(" :|\n", entry)[0].split(",")}
 
 
+def typed(kind: str, default: Any) -> str:
+    """Returns the type of a parameter with its default: "int, default 0", or "int, optional" for other objects."""
+    plain = type(default) in (bool, int, float, str) and repr(default) not in ("nan", "inf", "-inf")
+    shown = f'"{default}"' if isinstance(default, str) else repr(default)
+    return kind if default is REQUIRED else f"{kind}, default {shown}" if plain else f"{kind}, optional"
+
+
 def entry(name: str, kind: str, text: str, default: Any = REQUIRED) -> str:
-    """Returns the description of a parameter. Its first line says the type, and the default if there is one."""
-    if default is not REQUIRED:
-        plain = type(default) in (bool, int, float, str) and repr(default) not in ("nan", "inf", "-inf")
-        shown = f'"{default}"' if isinstance(default, str) else repr(default)
-        kind += f", default {shown}" if plain else ", optional"
-    return f"{name} : {kind}\n    {text}"
+    """Returns the description of a parameter, whose first line has its type and default."""
+    return f"{name} : {typed(kind, default)}\n    {text}"
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
