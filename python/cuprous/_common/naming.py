@@ -52,6 +52,13 @@ def entry(name: str, kind: str, text: str, default: Any = REQUIRED) -> str:
     return f"{name} : {typed(kind, default)}\n    {text}"
 
 
+def with_default(described: str, default: Any) -> str:
+    """Returns the description of a parameter, as `entry` writes it, with another default."""
+    first, _, text = described.partition("\n    ")
+    name, _, kind = first.partition(" : ")
+    return entry(name, re.split(", (?:optional|default)", kind)[0], text, default)
+
+
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Returns the defaults of parameters by name, without `*args` and `**kwargs`; REQUIRED for those without one."""
     code, own = function.__code__, function.__defaults__ or ()  # type: ignore[attr-defined]

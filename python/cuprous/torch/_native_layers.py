@@ -3,12 +3,11 @@ from that of `torch.nn.functional`, and numbers for reductions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from cuprous import _core
-from cuprous._common.naming import defaults, entry, join_sections, named, split_entries, split_sections
+from cuprous._common.naming import defaults, entry, join_sections, named, split_entries, split_sections, with_default
 from cuprous._core import Tensor
 from cuprous.torch._args import write_out
 from cuprous.torch.nn import functional as F
@@ -32,11 +31,8 @@ _T = TypeVar("_T", bound=Callable[..., Tensor])
 
 
 def _description(name: str, described: dict[str, str], default: Any) -> str:
-    kind, text = _DESCRIPTIONS.get(name, ("", ""))
-    if not kind:
-        first, _, text = described[name].partition("\n    ")
-        kind = re.split(", (?:optional|default)", first.partition(" : ")[2])[0]
-    return entry(name, kind, text, default)
+    own = _DESCRIPTIONS.get(name)
+    return entry(name, *own, default) if own else with_default(described[name], default)
 
 
 def _native(example: str) -> Callable[[_T], _T]:

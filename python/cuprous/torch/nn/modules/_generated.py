@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from textwrap import dedent
 from typing import Any
 
-from cuprous._common.naming import REQUIRED, entry, join_sections, split_entries, split_sections
+from cuprous._common.naming import REQUIRED, join_sections, split_entries, split_sections, with_default
 
 
 class LayerSignature:
@@ -46,12 +45,10 @@ class LayerDocumentation:
         head, found = split_sections(self._function.__doc__ or "")
         settings, inputs = [], []
         for name, text in split_entries(found["Parameters"]).items():
-            first, _, description = text.partition("\n    ")
-            kind = re.split(", (?:optional|default)", first.partition(" : ")[2])[0]
             if name in self._settings:
-                settings.append(entry(name, kind, description, self._settings[name]))
+                settings.append(with_default(text, self._settings[name]))
             else:
-                inputs.append(f"{name}\n    {description}")
+                inputs.append("\n".join([name, *text.split("\n")[1:]]))
         name = self._function.__name__
         example = self._example or found["Examples"].replace(f"F.{name}(", f"nn.{owner.__name__}()(")
         kind, _, result = found["Returns"].partition("\n    ")
