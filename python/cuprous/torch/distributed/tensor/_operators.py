@@ -333,7 +333,7 @@ def _ones_like(name: str) -> Callable[..., DTensor]:
 #: The functions of plain tensors, before `_dispatch` replaces them.
 _LOCAL: dict[str, Callable[..., Any]] = {}
 for _space in (torch, F):
-    _LOCAL.update({name: f for name, f in vars(_space).items() if callable(f) and not inspect.isclass(f)})
+    _LOCAL.update({name: f for name, f in vars(_space).items() if callable(f) and not isinstance(f, type)})
 _LOCAL["clone"] = lambda x: x.clone()
 _LOCAL["masked_fill"] = lambda x, mask, value: x.masked_fill(mask, value)
 _UNARY_AND_BINARY = {**_pointwise.UNARY, **_pointwise.BINARY}
