@@ -61,10 +61,10 @@ def with_default(described: str, default: Any) -> str:
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Returns the defaults of parameters by name, without `*args` and `**kwargs`; REQUIRED for those without one."""
-    code, own = function.__code__, function.__defaults__ or ()  # type: ignore[attr-defined]
+    code, own = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     found = dict(zip(names[code.co_argcount - len(own) : code.co_argcount], own, strict=True))
-    return dict.fromkeys(names, REQUIRED) | found | (function.__kwdefaults__ or {})  # type: ignore[attr-defined]
+    return dict.fromkeys(names, REQUIRED) | found | (function.__kwdefaults__ or {})
 
 
 def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F], _F]:
