@@ -277,6 +277,8 @@ def misdescribed(value: Any) -> list[str]:
         bare = re.split(", (?:optional$|default )", kind)[0]
         default = found[name].default if name in found else inspect.Parameter.empty
         kinds = [bare] if default is inspect.Parameter.empty else [f"{bare}, optional", typed(bare, default)]
+        if default is ... and kind != bare:  # what native signatures have for a default that is not a literal
+            kinds.append(kind)
         absent = bool(found) and name not in found and not keywords and not name.startswith("_")
         if not bare or absent or (name in found and kind not in kinds):
             wrong.append(f"{names} : {kind}")
