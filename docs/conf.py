@@ -24,6 +24,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import cuprous
+from cuprous._common.naming import split_sections
 from cuprous._tools import completions
 from cuprous._ufuncs.two_outputs import TwoOutputs
 from cuprous._unsupported import Unsupported
@@ -39,7 +40,7 @@ version = release = cuprous.__version__
 extensions = ["myst_parser", "sphinx_copybutton"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "  # not copied
 copybutton_prompt_is_regexp = True
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 exclude_patterns = ["*.py", "*.ipynb"]
 html_theme = "furo"
 html_title = f"Cuprous {version}"
@@ -57,26 +58,30 @@ myst_heading_anchors = 3
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
-#: Parts of a docstring that list names.
-SECTION = re.compile(
-    r"^(Args|Shapes|Returns|Yields|Raises|Notes|See Also|Examples?):\n((?:    .*\n?|\n)+)", re.MULTILINE
-)
-
 
 def markdown(doc: str, module: str) -> str:
     """A docstring of a module with its sections as Markdown's."""
-
-    def section(match: re.Match[str]) -> str:
-        title, body = match[1], inspect.cleandoc(match[2])
+    head, found = split_sections(doc)
+    parts = [head]
+    for title, text in found.items():
+        body = text
         if title == "See Also":
-            body = ", ".join(linked(name, module) for name in re.split(r",\s+", body.strip()))
-        if title in ("Args", "Shapes", "Raises"):
-            body = re.sub(r"^(\S[^:\n]*): ?", r"- `\1`: ", body, flags=re.MULTILINE)
-        elif title.startswith("Example"):
-            body = f"```pycon\n{body}\n```"
-        return f"**{'Parameters' if title == 'Args' else title}**\n\n{body}\n\n"
+            body = ", ".join(linked(name, module) for name in re.split(r",\s+", text.strip()))
+        elif title == "Examples":
+            body = f"```pycon\n{text.strip()}\n```"
+        elif title != "Notes":
+            body = "\n\n".join(definition(entry, title) for entry in re.split(r"\n(?=\S)", text))
+        parts.append(f"**{title}**\n\n{body}")
+    return "\n\n".join(parts) + "\n"
 
-    return SECTION.sub(section, doc + "\n")
+
+def definition(entry: str, title: str) -> str:
+    """An entry of a section as an item of a definition list, without a description as a paragraph."""
+    first, _, text = entry.partition("\n")
+    names, _, kind = first.partition(" : ")
+    term = f"*{names}*" if title in ("Returns", "Yields") else f"`{names}`" + (f" : *{kind}*" if kind else "")
+    body = inspect.cleandoc(text).replace("\n", "\n  ")
+    return f"{term}\n: {body}" if body else term
 
 
 def linked(name: str, module: str) -> str:

@@ -27,6 +27,7 @@ import pytest
 
 import cuprous as cp
 from cuprous import cuda, torch, torchvision
+from cuprous._common.naming import split_entries, split_sections, typed
 from cuprous._unsupported import Unsupported
 from cuprous.cuda import _intrinsic_docs, _intrinsics
 from cuprous.torch import nn
@@ -136,8 +137,11 @@ WITHOUT_EXAMPLE = {
 NAMES = {"cp": cp, "np": np, "torch": torch, "nn": nn, "F": nn.functional, "cuda": cuda}
 #: How examples are compared. Exceptions are printed with the private module of their class.
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-#: The section of a docstring that begins with a title.
-SECTION = r"^{}:\n((?:    .*\n|\n)+)"
+#: What begins a section in Google's format.
+GOOGLE = re.compile(
+    r"^ *(Args|Arguments|Attributes|Examples?|Keyword Args|Notes?|Raises|References|Returns|See Also|Shapes|Yields):$",
+    re.MULTILINE,
+)
 
 
 def public(module: str) -> Iterator[tuple[str, Any]]:
@@ -183,8 +187,7 @@ def private(module: str) -> bool:
 
 def section(doc: str, title: str) -> str:
     """Returns the text of a section of a docstring, or an empty one."""
-    found = re.search(SECTION.format(title), doc + "\n", re.MULTILINE)
-    return textwrap.dedent(found[1]) if found else ""
+    return split_sections(doc)[1].get(title, "")
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -224,9 +227,8 @@ def parameters(value: Any) -> dict[str, Any]:
 
 def undocumented(value: Any, layer: Any) -> list[str]:
     """Returns the parameters that no section names. The inputs of a layer are in the section Shapes of its class."""
-    text = section(inspect.getdoc(value) or "", "Args") + "\n" + section(inspect.getdoc(layer) or "", "Shapes")
-    entries = re.findall(r"^(\S[^:\n]*):", text, re.MULTILINE)
-    named = {word.strip().lstrip("*") for entry in entries for word in entry.split(",")}
+    described = section(inspect.getdoc(value) or "", "Parameters"), section(inspect.getdoc(layer) or "", "Shapes")
+    named = {name for text in described for name in split_entries(text)}
     plain = isinstance(value, type) and value is not nn.Module and value.__init__ is nn.Module.__init__
     if plain or (isinstance(value, type) and issubclass(value, Enum)):
         return []  # there are no parameters
@@ -260,6 +262,36 @@ def test_every_result_is_documented(module: str) -> None:
             if not nothing and not section(inspect.getdoc(value) or "", "Returns"):
                 silent.append(name)
     assert silent == []
+
+
+def misdescribed(value: Any) -> list[str]:
+    """Returns what the section Parameters of a docstring says otherwise than the signature, and what is not NumPy's."""
+    doc = inspect.getdoc(value) or ""
+    wrong = [f"{title}:" for title in GOOGLE.findall(doc)]
+    if doc == inspect.getdoc(type(value)):  # an object that a class describes
+        return wrong
+    found = parameters(value)
+    keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in found.values())
+    for name, text in split_entries(section(doc, "Parameters")).items():
+        names, _, kind = text.partition("\n")[0].partition(" : ")
+        bare = re.split(", (?:optional$|default )", kind)[0]
+        default = found[name].default if name in found else inspect.Parameter.empty
+        kinds = [bare] if default is inspect.Parameter.empty else [f"{bare}, optional", typed(bare, default)]
+        if default is ... and kind != bare:  # what native signatures have for a default that is not a literal
+            kinds.append(kind)
+        absent = bool(found) and name not in found and not keywords and not name.startswith("_")
+        if not bare or absent or (name in found and kind not in kinds):
+            wrong.append(f"{names} : {kind}")
+    return wrong
+
+
+@pytest.mark.parametrize("module", [*COMPLETE, *(f"cuprous.{name}" for name in OTHERS)])
+def test_docstrings_are_in_numpys_format(module: str) -> None:
+    """Parameters are those of the signature, with a type, and "optional" or the default if there is one."""
+    if missing(module) and module not in COMPLETE:
+        pytest.skip("its library is not installed")
+    wrong = {name: misdescribed(value) for name, value in public(module)}
+    assert {name: found for name, found in wrong.items() if found} == {}
 
 
 def test_nearly_all_have_an_example() -> None:

@@ -26,7 +26,7 @@ def test_examples(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Engine", "Table", "from_arrays", "report"])
 def test_what_is_called_has_an_example(name: str) -> None:
-    assert "Examples:" in (inspect.getdoc(getattr(cuprous.frames, name)) or "")
+    assert "Examples\n--------\n" in (inspect.getdoc(getattr(cuprous.frames, name)) or "")
 
 
 def test_members_say_what_they_take() -> None:

@@ -1,5 +1,7 @@
 //! The native module `cuprous._core`: translation between Python and the engine, without logic of its own.
 
+#![allow(clippy::doc_lazy_continuation)] // doc comments are docstrings, whose examples begin with ">>>"
+
 mod arguments;
 mod array;
 mod buffer;

@@ -15,6 +15,7 @@ from cuprous._array.flags import Flags
 from cuprous._array.flat_iterator import FlatIterator
 from cuprous._common import dlpack, dtypes, indexing, operands, pointers
 from cuprous._common.arguments import ndarray
+from cuprous._common.naming import join_sections
 from cuprous._functions import (
     complex_parts,
     counting,
@@ -69,7 +70,7 @@ def _device(self: ndarray) -> Any:
 
 def _documented(summary: str, expression: str, result: str) -> str:
     """Returns the docstring of an attribute, with an example."""
-    return f"{summary}\n\nExamples:\n    >>> {expression}\n    {result}\n"
+    return join_sections(summary, {"Examples": f">>> {expression}\n{result}\n"})
 
 
 #: Methods that are functions of the module with the array as the first argument.

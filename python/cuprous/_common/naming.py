@@ -8,6 +8,10 @@ from textwrap import dedent
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+#: The sections of docstrings, in NumPy's format.
+SECTIONS = ("Parameters", "Shapes", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "Examples")
+#: The default of a parameter that has none.
+REQUIRED = object()
 
 
 def named(function: _F, name: str, doc: str) -> _F:
@@ -17,27 +21,71 @@ def named(function: _F, name: str, doc: str) -> _F:
     return function
 
 
+def split_sections(doc: str) -> tuple[str, dict[str, str]]:
+    """Returns what a docstring says before its sections, and the text of each section by its title."""
+    first, _, rest = doc.partition("\n")
+    head, *parts = re.split(rf"^({'|'.join(SECTIONS)})\n-+\n", f"{first}\n{dedent(rest)}\n", flags=re.MULTILINE)
+    return head.strip(), {title: text.strip("\n") for title, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def join_sections(head: str, sections: Mapping[str, str]) -> str:
+    """Returns a docstring of its first lines and of those sections that have a text."""
+    parts = (f"{title}\n{'-' * len(title)}\n{text}" for title, text in sections.items() if text)
+    return "\n\n".join([head, *parts])
+
+
+def split_entries(text: str) -> dict[str, str]:
+    """Returns the entries of a section, such as those of parameters, by their names."""
+    entries = re.split(r"\n(?=\S)", text) if text else []
+    return {name.strip(" *"): entry for entry in entries for name in re.split(" :|\n", entry)[0].split(",")}
+
+
+def typed(kind: str, default: Any) -> str:
+    """Returns the type of a parameter with its default: "int, default 0", or "int, optional" for other objects."""
+    plain = type(default) in (bool, int, float, str) and repr(default) not in ("nan", "inf", "-inf")
+    shown = f'"{default}"' if isinstance(default, str) else repr(default)
+    return kind if default is REQUIRED else f"{kind}, default {shown}" if plain else f"{kind}, optional"
+
+
+def entry(name: str, kind: str, text: str, default: Any = REQUIRED) -> str:
+    """Returns the description of a parameter, whose first line has its type and default."""
+    return f"{name} : {typed(kind, default)}\n    {text}"
+
+
+def with_default(described: str, default: Any) -> str:
+    """Returns the description of a parameter, as `entry` writes it, with another default."""
+    first, _, text = described.partition("\n    ")
+    name, _, kind = first.partition(" : ")
+    return entry(name, re.split(", (?:optional|default)", kind)[0], text, default)
+
+
+def defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the defaults of parameters by name, without `*args` and `**kwargs`; REQUIRED for those without one."""
+    code, own = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found = dict(zip(names[code.co_argcount - len(own) : code.co_argcount], own, strict=True))
+    return dict.fromkeys(names, REQUIRED) | found | (function.__kwdefaults__ or {})
+
+
 def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F], _F]:
     """Returns a decorator that completes docstrings by what functions or classes of a module have in common.
 
     Args:
-        parameters: descriptions of parameters, for those that a docstring does not describe.
+        parameters: descriptions by "name : type", for parameters that a docstring does not describe.
         sections: sections by title, for docstrings that do not have them.
     """
+    shared = {name: (kind, text) for key, text in parameters.items() for name, _, kind in [key.partition(" : ")]}
 
     def complete(function: _F) -> _F:
-        first, _, rest = (function.__doc__ or "").partition("\n")
-        summary, *own = re.split(r"\n\n(?=[A-Z]\w+:\n)", f"{first}\n{dedent(rest)}".strip())
-        found = {title: f"    {text}" for title, text in sections.items()} | dict(part.split(":\n", 1) for part in own)
-        entries = re.split(r"\n(?=    \S)", found["Args"]) if "Args" in found else []
-        described = {name.strip(" *"): entry for entry in entries for name in entry.partition(":")[0].split(",")}
-        code = function.__init__.__code__ if isinstance(function, type) else function.__code__  # type: ignore[misc]
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        shared = {name: f"    {name}: {parameters[name]}" for name in names if name in parameters}
-        inserted = {name: described.get(name, shared.get(name)) for name in names} | described
-        found["Args"] = "\n".join(entry for entry in dict.fromkeys(inserted.values()) if entry)
-        titles = sorted(found, key=lambda title: ("Args", "Returns", "Raises", title).index(title))
-        function.__doc__ = "\n\n".join([summary, *(f"{title}:\n{found[title]}" for title in titles)])
+        head, own = split_sections(function.__doc__ or "")
+        found = sections | own
+        described = split_entries(found.get("Parameters", ""))
+        called = function.__init__ if isinstance(function, type) else function  # type: ignore[misc]
+        given = defaults(called)
+        common = {name: entry(name, *shared[name], default) for name, default in given.items() if name in shared}
+        inserted = {name: described.get(name, common.get(name)) for name in given} | described
+        found["Parameters"] = "\n".join(text for text in dict.fromkeys(inserted.values()) if text)
+        function.__doc__ = join_sections(head, {title: found[title] for title in SECTIONS if title in found})
         return function
 
     return complete

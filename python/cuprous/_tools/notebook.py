@@ -9,6 +9,7 @@ import time
 from typing import Any, NamedTuple
 
 from cuprous import _core
+from cuprous._common.naming import split_sections
 
 #: Cells that measure time with IPython's own commands.
 _TIMED = re.compile(r"^\s*(?:\w+\s*=\s*)?%{1,2}time(?:it)?\b", re.MULTILINE)
@@ -112,7 +113,7 @@ def install(shell: Any) -> None:
     def command(line: str, cell: str | None = None) -> Any:
         return cuprous_time(shell, line, cell)
 
-    command.__doc__ = (cuprous_time.__doc__ or "").partition("\n\n    Args:")[0]  # what `%cuprous_time?` shows
+    command.__doc__ = split_sections(cuprous_time.__doc__ or "")[0]  # what `%cuprous_time?` shows
     shell.register_magic_function(command, "line_cell", "cuprous_time")
 
 

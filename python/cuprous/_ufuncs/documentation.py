@@ -11,19 +11,24 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from cuprous import _core
+from cuprous._common.naming import entry, join_sections
 
 #: The kinds of dtypes in docstrings: a dtype of each, and its name.
 _KINDS = {"bool": "bool", "int64": "integers", "float64": "floats", "complex128": "complex numbers"}
 #: The rows of the operation table that give the first result of ufuncs with two results.
 _FIRST_RESULTS = {"divmod": "floor_divide", "frexp": "frexp_mantissa", "modf": "modf_fraction"}
-#: The keywords of all ufuncs, their defaults and what they are.
-_KEYWORDS: dict[str, tuple[Any, str]] = {
-    "where": (True, "a bool mask that broadcasts to the result; other elements of `out` are left as they are."),
-    "casting": ("same_kind", 'the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".'),
-    "order": ("K", 'the memory order of the result: "C", "F", "A" or "K" (that of the operands).'),
-    "dtype": (None, "the dtype to compute in; by default the one that the operands promote to."),
-    "subok": (True, "has no effect, because arrays have no subclasses."),
-}
+#: The keywords of all ufuncs, their defaults, types and what they are.
+_KEYWORDS: dict[str, tuple[Any, str, str]] = {
+    "where": (True, "array_like of bools",
+              "A mask that broadcasts to the result; other elements of `out` are left as they are."),
+    "casting": ("same_kind", "str", 'The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".'),
+    "order": ("K", "str", 'The memory order of the result: "C", "F", "A" or "K" (that of the operands).'),
+    "dtype": (None, "dtype", "The dtype to compute in; by default the one that the operands promote to."),
+    "subok": (True, "bool", "Has no effect, because arrays have no subclasses."),
+}  # fmt: skip
+
+#: The description of the parameter `out`.
+OUT = entry("out", "ndarray", "An array of the result's shape to write to, whose dtype the result must cast to.", None)
 
 #: An example of each ufunc: arguments, and the representation of what it returns.
 EXAMPLES = {
@@ -206,7 +211,7 @@ def signature(ufunc: Any) -> Signature:
     """Returns the signature of a ufunc's calls."""
     operands = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in _operands(ufunc)]
     out = Parameter("out", Parameter.POSITIONAL_OR_KEYWORD, default=None if ufunc.nout == 1 else (None,) * ufunc.nout)
-    keywords = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, (value, _) in _KEYWORDS.items()]
+    keywords = [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, (value, *_) in _KEYWORDS.items()]
     return Signature([*operands, out, *keywords])
 
 
@@ -218,24 +223,22 @@ def docstring(ufunc: Any) -> str:
     results = set(accepted.values())
     converted = accepted.get(("int64",) * ufunc.nin) == "float64" and any("float64" in found for found in kinds)
     several = ufunc.nin > 1
-    arguments = {
-        x: f"a scalar, array or array-like of {_listed([_KINDS[kind] for kind in found])}."
+    arguments = [
+        entry(x, "array_like", f"A scalar, array or array-like of {_listed([_KINDS[kind] for kind in found])}.")
         for x, found in zip(_operands(ufunc), kinds, strict=True)
-    }
-    arguments["out"] = (
-        "an array of the result's shape to write to, whose dtype the result must cast to."
-        if ufunc.nout == 1
-        else f"a tuple of {ufunc.nout} arrays or None to write to."
-    )
-    arguments |= {keyword: text for keyword, (_, text) in _KEYWORDS.items()}
+    ]
+    several_out = f"A tuple of {ufunc.nout} arrays or None to write to."
+    arguments.append(OUT if ufunc.nout == 1 else entry("out", "tuple of ndarrays", several_out, None))
+    arguments += [entry(name, kind, text, default) for name, (default, kind, text) in _KEYWORDS.items()]
     single = "A bool array" if results == {"bool"} else "An array"
     array = single if ufunc.nout == 1 else f"A tuple of {ufunc.nout} arrays"
     shape = "of the shape that the operands broadcast to" if several else "of the shape of `x`"
-    raises = {"TypeError": "for other dtypes, and for a cast that `casting` forbids."}
+    raises = {"TypeError": "For other dtypes, and for a cast that `casting` forbids."}
     if several:
-        raises["ValueError"] = "for shapes that do not broadcast."
+        raises["ValueError"] = "For shapes that do not broadcast."
     values, result = EXAMPLES[name]
-    returns = f"{array} {shape}.{' Integers are computed in floating point.' if converted else ''}"
+    kind = "ndarray" if ufunc.nout == 1 else "tuple of ndarrays"
+    returns = f"{kind}\n    {array} {shape}.{' Integers are computed in floating point.' if converted else ''}"
     example = (f"cp.{name}({values})", result)
     return compose(f"{name}{signature(ufunc)}", ufunc._doc, arguments, returns, raises, example, RELATED.get(name, ""))
 
@@ -243,7 +246,7 @@ def docstring(ufunc: Any) -> str:
 def compose(
     call: str,
     summary: str,
-    arguments: dict[str, str],
+    arguments: list[str],
     returns: str,
     raises: dict[str, str],
     example: tuple[str, str],
@@ -254,20 +257,19 @@ def compose(
     Args:
         call: the signature.
         summary: the first sentence.
-        arguments: what each parameter is.
-        returns: what is returned.
+        arguments: the description of each parameter.
+        returns: the type of what is returned, and its description.
         raises: the classes of errors, and when they are raised.
         example: a call and the representation of its result.
         related: names of related functions, or an empty text.
     """
-    return "\n".join([
-        call, "", summary, "",
-        "Args:", *(f"    {name}: {text}" for name, text in arguments.items()), "",
-        "Returns:", f"    {returns}", "",
-        "Raises:", *(f"    {name}: {text}" for name, text in raises.items()), "",
-        *(("See Also:", f"    {related}", "") if related else ()),
-        "Examples:", f"    >>> {example[0]}", f"    {example[1]}", "",
-    ])  # fmt: skip
+    return join_sections(f"{call}\n\n{summary}", {
+        "Parameters": "\n".join(arguments),
+        "Returns": returns,
+        "Raises": "\n".join(f"{name}\n    {text}" for name, text in raises.items()),
+        "See Also": related,
+        "Examples": f">>> {example[0]}\n{example[1]}\n",
+    })  # fmt: skip
 
 
 def _listed(words: list[str]) -> str:

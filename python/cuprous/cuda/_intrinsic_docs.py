@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from inspect import Parameter, Signature
 
-#: Arguments that have the same meaning in all intrinsics.
+from cuprous._common.naming import REQUIRED, entry, join_sections
+
+#: Arguments that have the same meaning in all intrinsics: type and description.
 _ARGUMENTS = {
-    "a": "the first operand.",
-    "array": "an array.",
-    "b": "the second operand.",
-    "c": "the third operand.",
-    "condition": "a bool.",
-    "delta": "the distance, in lanes.",
-    "dtype": "the dtype of the elements, a constant.",
-    "f": "a number.",
-    "group": "a group, from `cg.this_thread_block` or `cg.this_grid`.",
-    "index": "the index of the element, an integer or a tuple.",
-    "lane_mask": "the bits, an integer.",
-    "mask": "the lanes that take part, a bit for each; all of them call the function.",
-    "membermask": "the lanes that take part, a bit for each.",
-    "ndarray": "the array, a global or a variable of the enclosing function.",
-    "ndim": "the number of dimensions: 1, 2 or 3.",
-    "ns": "the time in nanoseconds.",
-    "old": "the value that the element is compared with.",
-    "predicate": "a bool.",
-    "shape": "the extents, constants.",
-    "src_lane": "the number of the lane.",
-    "value": "a number.",
-    "x": "a number.",
-    "y": "a number.",
-    "z": "a number.",
+    "a": ("scalar", "The first operand."),
+    "array": ("ndarray", "An array."),
+    "b": ("scalar", "The second operand."),
+    "c": ("scalar", "The third operand."),
+    "condition": ("bool", "A bool."),
+    "delta": ("int", "The distance, in lanes."),
+    "dtype": ("dtype", "The dtype of the elements, a constant."),
+    "f": ("scalar", "A number."),
+    "group": ("group", "A group, from `cg.this_thread_block` or `cg.this_grid`."),
+    "index": ("int or tuple of ints", "The index of the element, an integer or a tuple."),
+    "lane_mask": ("int", "The bits, an integer."),
+    "mask": ("int", "The lanes that take part, a bit for each; all of them call the function."),
+    "membermask": ("int", "The lanes that take part, a bit for each."),
+    "ndarray": ("ndarray", "The array, a global or a variable of the enclosing function."),
+    "ndim": ("int", "The number of dimensions: 1, 2 or 3."),
+    "ns": ("int", "The time in nanoseconds."),
+    "old": ("scalar", "The value that the element is compared with."),
+    "predicate": ("bool", "A bool."),
+    "shape": ("int or tuple of ints", "The extents, constants."),
+    "src_lane": ("int", "The number of the lane."),
+    "value": ("scalar", "A number."),
+    "x": ("scalar", "A number."),
+    "y": ("scalar", "A number."),
+    "z": ("scalar", "A number."),
 }
+#: The type of a result, by how its description begins.
+_RESULTS = {
+    "Nothing": "None", "An integer, or a tuple": "int or tuple of ints", "An integer": "int", "An unsigned": "int",
+    "A bool": "bool", "A uint32": "uint32", "A float16": "float16", "A float": "float", "A group": "group",
+    "An array": "ndarray", "The pair": "tuple (int, bool)",
+}  # fmt: skip
 #: Statements before an example's kernel.
 _BEFORE = {"const.array_like": "table = np.array([5, 7])"}
 
@@ -282,15 +290,20 @@ def signature(name: str) -> Signature:
 def docstring(name: str) -> str:
     """Returns the docstring of an intrinsic."""
     arguments, summary, returns, code, dtype, result = ROWS[name]
-    entries = [f"    {x}: {_ARGUMENTS[x]}" for x in arguments.split()]
-    return "\n".join([
-        summary, "",
-        *(["Args:", *entries, ""] if entries else []),
-        *(["Returns:", f"    {returns}", ""] if returns else []),
-        "Examples:",
-        *([f"    >>> {_BEFORE[name]}"] if name in _BEFORE else []),
-        "    >>> @cuda.jit", "    ... def kernel(out):", "    ...     i = cuda.grid(1)",
-        *(f"    ...     {statement}" for statement in code.split("; ")),
-        f"    >>> out = np.zeros(32, np.{dtype})", "    >>> kernel[1, 32](out)", "    >>> out[:4]",
-        f"    array({result}{', dtype=uint32' if dtype == 'uint32' else ''})", "",
-    ])  # fmt: skip
+    defaults = signature(name).parameters
+    described = [
+        entry(x, *_ARGUMENTS[x], REQUIRED if defaults[x].default is Parameter.empty else defaults[x].default)
+        for x in arguments.split()
+    ]
+    kind = next((kind for words, kind in _RESULTS.items() if returns.startswith(words)), "scalar")
+    return join_sections(summary, {
+        "Parameters": "\n".join(described),
+        "Returns": returns and (kind if kind == "None" else f"{kind}\n    {returns}"),
+        "Examples": "\n".join([
+            *([f">>> {_BEFORE[name]}"] if name in _BEFORE else []),
+            ">>> @cuda.jit", "... def kernel(out):", "...     i = cuda.grid(1)",
+            *(f"...     {statement}" for statement in code.split("; ")),
+            f">>> out = np.zeros(32, np.{dtype})", ">>> kernel[1, 32](out)", ">>> out[:4]",
+            f"array({result}{', dtype=uint32' if dtype == 'uint32' else ''})", "",
+        ]),
+    })  # fmt: skip

@@ -85,7 +85,7 @@ def normalize_axis_tuple(
         Number of dimensions.
     argname : str, optional
         The argument's name, for the error's message.
-    allow_duplicate : bool, default: False
+    allow_duplicate : bool, default False
         If true, an axis may be repeated.
 
     Returns

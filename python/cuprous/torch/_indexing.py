@@ -247,45 +247,66 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
     ) -> Tensor:
         return change(input.clone(), dim, index, src, value=value, reduce=reduce)
 
-    arguments = f"""dim: the dimension that `index` counts in.
-        index: int64 indices, as many dimensions as the tensor and no larger in any but `dim`.
-        src: the values to {"add" if op == "add" else "write"}: a tensor that covers `index`, or a number.
-        value: a number, in place of `src`.
-        reduce: "add" or "multiply" to combine values with the present elements.
-
-    Returns:"""
-    raises = """Raises:
-        RuntimeError: for another `reduce`, a `src` of another dtype, and shapes that do not fit.
-        IndexError: for an index out of range.
-
-    Examples:"""
+    arguments = f"""dim : int
+        The dimension that `index` counts in.
+    index : Tensor
+        int64 indices, as many dimensions as the tensor and no larger in any but `dim`.
+    src : Tensor or number, optional
+        The values to {"add" if op == "add" else "write"}: a tensor that covers `index`, or a number.
+    value : number, optional
+        A number, in place of `src`.
+    reduce : {{"add", "multiply"}}, optional
+        "add" or "multiply" to combine values with the present elements."""
+    raises = """Raises
+    ------
+    RuntimeError
+        For another `reduce`, a `src` of another dtype, and shapes that do not fit.
+    IndexError
+        For an index out of range."""
     sign = "+" if op == "add" else ""
     return named(
         function,
         name,
         f"""Computes `out[index[i][j]][j] {sign}= src[i][j]` (for `dim=0`) on a copy.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        {arguments}
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    {arguments}
+
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
     {raises}
-        >>> torch.{name}(torch.zeros(4), 0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
-        tensor([5., 0., 6., 0.])
+
+    Examples
+    --------
+    >>> torch.{name}(torch.zeros(4), 0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6., 0.])
     """,
     ), named(
         change,
         f"{name}_",
         f"""Computes `self[index[i][j]][j] {sign}= src[i][j]` (for `dim=0`).
 
-    Args:
-        {arguments}
+    Parameters
+    ----------
+    {arguments}
+
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
     {raises}
-        >>> torch.zeros(4).{name}_(0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
-        tensor([5., 0., 6., 0.])
+
+    Examples
+    --------
+    >>> torch.zeros(4).{name}_(0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6., 0.])
     """,
     )
 
@@ -368,20 +389,28 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
         return change(input.clone(), dim, index, source, alpha=alpha)
 
     verb = "Adds" if op == "add" else "Writes"
-    arguments = f"""dim: the dimension; a negative one counts from the end.
-        index: a vector of int64 indices.
-        source: {"a number" if name == "index_fill" else "a tensor with a slice for each index"}.
-        alpha: the factor of `source`.
-
-    Returns:"""
+    arguments = f"""dim : int
+        The dimension; a negative one counts from the end.
+    index : Tensor
+        A vector of int64 indices.
+    source : {"number" if name == "index_fill" else "Tensor"}
+        {"A number" if name == "index_fill" else "A tensor with a slice for each index"}.
+    alpha : number, default 1
+        The factor of `source`."""
     return named(
         function,
         name,
         f"""{verb} slices along a dimension at indices of a copy.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        {arguments}
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    {arguments}
+
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
     Raises:
@@ -396,8 +425,13 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
         f"{name}_",
         f"""{verb} slices along a dimension at indices.
 
-    Args:
-        {arguments}
+    Parameters
+    ----------
+    {arguments}
+
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
     Raises:

@@ -3,36 +3,36 @@ from that of `torch.nn.functional`, and numbers for reductions."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import defaults, entry, join_sections, named, split_entries, split_sections, with_default
 from cuprous._core import Tensor
 from cuprous.torch._args import write_out
 from cuprous.torch.nn import functional as F
 
 _Maybe: TypeAlias = "Tensor | None"
 _REDUCTIONS = ("none", "mean", "sum")
-#: Descriptions of the parameters that `nn.functional` lacks, or has under another meaning.
+#: Types and descriptions of the parameters that `nn.functional` lacks, or has under another meaning.
 _DESCRIPTIONS = {
-    **dict.fromkeys(("cudnn_enabled", "cudnn_enable"), "for PyTorch's signature; results are the same either way."),
-    "train": "whether elements are dropped; otherwise the input is returned.",
-    "use_input_stats": "whether the statistics are those of the input.",
-    "indices": "the rows, an integer tensor of any shape.",
-    "reduction": "0 for all losses, 1 for their mean, 2 for their sum.",
-    "weight": "the factor of each channel, or the table.",
-    "generator": "the generator of random numbers, by default the one that `torch.manual_seed` seeds.",
-    "out": "a tensor of the result's shape to write to.",
-}
+    **dict.fromkeys(("cudnn_enabled", "cudnn_enable"),
+                    ("bool", "For PyTorch's signature; results are the same either way.")),
+    "train": ("bool", "Whether elements are dropped; otherwise the input is returned."),
+    "use_input_stats": ("bool", "Whether the statistics are those of the input."),
+    "indices": ("Tensor", "The rows, an integer tensor of any shape."),
+    "reduction": ("int", "0 for all losses, 1 for their mean, 2 for their sum."),
+    "weight": ("Tensor", "The factor of each channel, or the table."),
+    "generator": ("Generator", "The generator of random numbers, by default the one that `torch.manual_seed` seeds."),
+    "out": ("Tensor", "A tensor of the result's shape to write to."),
+}  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
 _T = TypeVar("_T", bound=Callable[..., Tensor])
 
 
-def _description(name: str, source: Callable[..., Any]) -> str:
-    found = re.search(rf"^        {name}: (.*(?:\n {{12}}.*)*)", source.__doc__ or "", re.MULTILINE)
-    return _DESCRIPTIONS[name] if name in _DESCRIPTIONS or not found else found[1]
+def _description(name: str, described: dict[str, str], default: Any) -> str:
+    own = _DESCRIPTIONS.get(name)
+    return entry(name, *own, default) if own else with_default(described[name], default)
 
 
 def _native(example: str) -> Callable[[_T], _T]:
@@ -41,27 +41,14 @@ def _native(example: str) -> Callable[[_T], _T]:
     def document(function: _T) -> _T:
         name = function.__name__
         source = getattr(F, name)
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        listed = "\n".join(f"        {x}: {_description(x, source)}" for x in names)
+        described = split_entries(split_sections(source.__doc__ or "")[1]["Parameters"])
+        listed = [_description(x, described, default) for x, default in defaults(function).items()]
         arguments, result = example.split(" -> ")
         function.forwards_to = source  # type: ignore[attr-defined]
-        FUNCTIONS[name] = named(
-            function,
-            name,
-            f"""Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function.
-
-    Args:
-{listed}
-
-    Returns:
-        A tensor.
-
-    Examples:
-        >>> torch.{name}({arguments})
-        {result}
-    """,
-        )
+        head = f"Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function."
+        shown = f">>> torch.{name}({arguments})\n{result}\n"
+        doc = join_sections(head, {"Parameters": "\n".join(listed), "Returns": "Tensor", "Examples": shown})
+        FUNCTIONS[name] = named(function, name, doc)
         return function
 
     return document

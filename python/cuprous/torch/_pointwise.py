@@ -161,9 +161,9 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
         def method(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
             return record(row, self, exponent)
 
-        def in_place(self: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
-            _overwrite(row, self, exponent)
-            return self
+        def in_place(input: Tensor, exponent: Any) -> Tensor:  # type: ignore[misc]
+            _overwrite(row, input, exponent)
+            return input
 
     second = "exponent" if name == "pow" else "other"
     return _named(name, docstrings(name, row, second), function, method, in_place)

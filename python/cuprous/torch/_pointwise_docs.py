@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cuprous import _core
+from cuprous._common.naming import entry, join_sections
 
 #: The row of the operation table: the dtypes that it takes (bool, integers, floats, complex numbers), an example's
 #: operands, and the result of the example.
@@ -102,16 +103,19 @@ _DTYPES = {
     "bifc": "any dtype", "bif": "any dtype but complex ones", "ifc": "any dtype but bool", "bi": "integers or bool",
     "i": "integers",
 }  # fmt: skip
-_OUT = "    out: a tensor of the result's shape to write to."
+_OUT = entry("out", "Tensor", "A tensor of the result's shape to write to.", None)
 
 
 def _operand(values: str) -> str:
     return f"torch.tensor({values})" if values[0] == "[" else values
 
 
-def _doc(head: str, arguments: str, returns: str, call: str, result: str) -> str:
-    args = f"\n\nArgs:\n{arguments}" if arguments else ""
-    return f"{head}{args}\n\nReturns:\n    {returns}\n\nExamples:\n    >>> {call}\n    tensor({result})\n"
+def _doc(head: str, arguments: list[str], returns: str, call: str, result: str) -> str:
+    return join_sections(head, {
+        "Parameters": "\n".join(arguments),
+        "Returns": f"Tensor\n    {returns}",
+        "Examples": f">>> {call}\ntensor({result})\n",
+    })  # fmt: skip
 
 
 def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
@@ -130,13 +134,15 @@ def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
     kind = "A bool tensor" if bools else "A tensor"
     shape = "that the operands broadcast to" if second else "of the input"
     written = result.replace(" True", "1.").replace("False", "0.") if bools else result.partition(", dtype")[0]
-    other = f"    {second}: a tensor or number that broadcasts with the tensor." if second else ""
-    both = f"\n{other.replace('the tensor', '`input`')}" if second else ""
+    other, both = (
+        [entry(second, "Tensor or number", f"A tensor or number that broadcasts with {it}.")] if second else []
+        for it in ("the tensor", "`input`")
+    )
+    inputs = [entry("input", "Tensor", f"A tensor of {_DTYPES[dtypes]}."), *both]
     return (
-        _doc(head, f"    input: a tensor of {_DTYPES[dtypes]}.{both}\n{_OUT}", f"{kind} of the shape {shape}.",
+        _doc(head, [*inputs, _OUT], f"{kind} of the shape {shape}.",
              f"torch.{name}({', '.join([first, *others])})", result),
         _doc(head, other, f"{kind} of the shape {shape}, as `torch.{name}`.", f"{first}.{name}({rest})", result),
-        _doc(f"Writes the result of `{name}` to the tensor.",
-             f"    input: the tensor.{both.replace('`input`', 'it')}", "The tensor itself, of the same dtype.",
+        _doc(f"Writes the result of `{name}` to the tensor.", inputs, "The tensor itself, of the same dtype.",
              f"{first}.{name}_({rest})", written),
     )  # fmt: skip

@@ -73,16 +73,18 @@ def _documented(name: str, function: Callable[..., Tensor], summary: str, operan
     def of_two(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         return write_out(out, function(input, other))
 
-    two = "other:" in operands
+    two = "other :" in operands
     call, result = example.split(" -> ")
     return named(
         of_two if two else of_one,
         name,
         f"""{summary}
 
-    Args:
-        {operands}
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    {operands}
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
     Returns:
         A floating tensor of the shape {"that the operands broadcast to" if two else "of `input`"}.
@@ -97,9 +99,11 @@ def _documented(name: str, function: Callable[..., Tensor], summary: str, operan
 def row(name: str, ours: str, derivatives: Sequence[_Derivative | None], result: str) -> Callable[..., Tensor]:
     of_arrays = getattr(_special, ours or name)
     two = len(derivatives) == 2
-    operands = """input: the parameter a, a real tensor or number.
-        other: the argument x, a tensor or number that broadcasts with `input`.""" if two else (
-        "input: a tensor of any shape, of a real dtype.")  # fmt: skip
+    operands = """input : Tensor or number
+        The parameter a, a real tensor or number.
+    other : Tensor or number
+        The argument x, a tensor or number that broadcasts with `input`.""" if two else (
+        "input : Tensor\n        A tensor of any shape, of a real dtype.")  # fmt: skip
     call = f"{'torch.tensor([1.0, 2.0]), ' * two}torch.tensor([0.5, 1.0])"
     function = _differentiable(of_arrays, derivatives)
     return cast("Any", _documented(name, function, of_arrays._doc, operands, f"{call} -> tensor({result})"))

@@ -268,8 +268,10 @@ def is_meta_default() -> bool:
 class Size(tuple[int, ...]):
     """A shape: a tuple of integers.
 
-    Args:
-        iterable: the extents.
+    Parameters
+    ----------
+    iterable : iterable of ints, optional
+        The extents.
 
     Examples:
         >>> torch.ones(2, 3).shape

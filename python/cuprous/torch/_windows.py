@@ -59,23 +59,33 @@ def _cosines(
         return _finished(name, result, dtype, layout, pin_memory, requires_grad)
 
     own = "".join(
-        f"\n        {setting}: a coefficient of the window, by default {x}." for setting, x in settings.items()
+        f"{setting} : float, default {x}\n        A coefficient of the window.\n    " for setting, x in settings.items()
     )
     return named(
         window,
         name,
         f"""{doc}
 
-    Args:
-        window_length: the number of elements.
-        periodic: whether the window is one period of a longer one; False for a symmetric window.
-        *args: the values of {" and ".join(settings) or "no further parameters"}.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
-        requires_grad: whether operations on the result are recorded for gradients.
-        **given: the same values by keyword.{own}
+    Parameters
+    ----------
+    window_length : int
+        The number of elements.
+    periodic : bool, default True
+        Whether the window is one period of a longer one; False for a symmetric window.
+    *args : float
+        The values of {" and ".join(settings) or "no further parameters"}.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    {own}**given : float
+        The same values by keyword.
 
     Returns:
         A tensor of shape (window_length).

@@ -194,17 +194,25 @@ def _planes(name: str, kind: str, forward: bool, doc: str) -> Callable[..., ndar
 
 _DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
 
-    Args:
-        x: an array; real and imaginary parts of complex input are transformed separately.
-        type: the type, as in `scipy.fft.{name}`.
-        {points}: the number of points, reached by truncation or zero padding.
-        {axes}: {where} to transform.
-        norm: "backward" (the default) divides the inverse by 2 N (2 (N - 1) for DCT-1, 2 (N + 1) for DST-1), "forward"
-            the forward transform, "ortho" both by the square root.
-        overwrite_x: has no effect.
-        workers: only validated; has no effect.
-        orthogonalize: whether to scale the ends so that the matrix is orthogonal up to a factor; by default only with
-            "ortho".
+    Parameters
+    ----------
+    x : array_like
+        An array; real and imaginary parts of complex input are transformed separately.
+    type : int, default 2
+        The type, as in `scipy.fft.{name}`.
+    {points}, optional
+        The number of points, reached by truncation or zero padding.
+    {axes}
+        The {words} to transform.
+    norm : {{"backward", "ortho", "forward"}}, optional
+        "backward" (the default) divides the inverse by 2 N (2 (N - 1) for DCT-1, 2 (N + 1) for DST-1), "forward"
+        the forward transform, "ortho" both by the square root.
+    overwrite_x : bool, default False
+        Has no effect.
+    workers : int, optional
+        Only validated; has no effect.
+    orthogonalize : bool, optional
+        Whether to scale the ends so that the matrix is orthogonal up to a factor; by default only with "ortho".
 
     Returns:
         float32 for half and single precision, otherwise float64; complex for complex input.
@@ -234,14 +242,15 @@ for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):
     for _forward in (True, False):
         _words = {"of": _of, "inverse": "D" if _forward else "Inverse of the d"}
         for _make, _end, _more in (
-            (_lines, "", {"where": "an axis", "points": "n", "axes": "axis"}),
-            (_planes, "n", {"where": "several axes", "points": "s", "axes": "axes"}),
-        ):
+            (_lines, "", {"where": "an axis", "words": "axis", "points": "n : int", "axes": "axis : int, default -1"}),
+            (_planes, "n", {"where": "several axes", "words": "axes", "points": "s : int or sequence of ints",
+                            "axes": "axes : int or sequence of ints, optional"}),
+        ):  # fmt: skip
             _name = f"{'' if _forward else 'i'}{_kind.lower()}{_end}"
             FUNCTIONS[_name] = _make(
                 _name, _kind, _forward,
                 _DOC.format(
-                    name=_name, example=_EXAMPLES[_end], result=_RESULTS[_name].replace("\n", "\n        "),
+                    name=_name, example=_EXAMPLES[_end], result=_RESULTS[_name].replace("\n", "\n    "),
                     **_words, **_more,
                 ),
             )  # fmt: skip

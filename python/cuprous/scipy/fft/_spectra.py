@@ -18,9 +18,9 @@ Axes: TypeAlias = "int | Sequence[int] | None"
 _WITHOUT_PLANS = ("hfft", "ihfft")
 #: What the documentation says of plans: for transforms with them, and without.
 _PLANS = (
-    ("what `get_fft_plan` returned; the transform must be its own",
-     "RuntimeError: for a `plan` in a `with` block of another one."),
-    ("not supported", "NotImplementedError: for a `plan`."),
+    {"plan": "What `get_fft_plan` returned; the transform must be its own",
+     "error": "RuntimeError", "case": "For a `plan` in a `with` block of another one."},
+    {"plan": "Not supported", "error": "NotImplementedError", "case": "For a `plan`."},
 )  # fmt: skip
 
 
@@ -129,15 +129,23 @@ _RESULTS = {
 _EXAMPLES = {"": "[1.0, 2.0, 3.0, 4.0]", "2": "[[1.0, 2.0], [3.0, 4.0]]", "n": "[[1.0, 2.0], [3.0, 4.0]]"}
 _DOC = """{what} along {where}. Half precision is computed and returned in single precision.
 
-Args:
-    x: real or complex points; `rfft`, `ihfft` and similar take only real ones.
-    {points}: the number of points along {each}: the array is truncated or padded with zeros.
-    {axes}: {where} to transform; by default {default}.
-    norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the forward
-        one for "forward". With "ortho" both are divided by its root.
-    overwrite_x: has no effect.
-    workers: only validated; has no effect.
-    plan: {plan}.
+Parameters
+----------
+x : array_like
+    Real or complex points; `rfft`, `ihfft` and similar take only real ones.
+{points}, optional
+    The number of points along {each}: the array is truncated or padded with zeros.
+{axes}
+    The {words} to transform; by default {default}.
+norm : {{"backward", "ortho", "forward"}}, optional
+    The transform that is divided by the number of points: the inverse for "backward" (the default), the forward
+    one for "forward". With "ortho" both are divided by its root.
+overwrite_x : bool, default False
+    Has no effect.
+workers : int, optional
+    Only validated; has no effect.
+plan : Plan, optional
+    {plan}.
 
 Returns:
     A complex array, or a real one for `irfft`, `hfft` and similar: in single precision for single and half precision,
@@ -146,7 +154,7 @@ Returns:
 Raises:
     ValueError: for fewer than one point, or any other `norm`.
     TypeError: for complex points where real ones are needed.
-    {error}
+    {error}: {case}
 
 Examples:
     >>> cp.scipy.fft.{name}({example}).round(6)
@@ -155,20 +163,20 @@ Examples:
 
 
 def _documented(name: str, end: str) -> str:
-    where, points, axes, each, default = _WORDS[end]
     return _DOC.format(
-        what=_TABLE[name][2], where=where, points=points, axes=axes, each=each, default=default, name=name + end,
-        plan=_PLANS[name in _WITHOUT_PLANS][0], error=_PLANS[name in _WITHOUT_PLANS][1],
-        example=_EXAMPLES[end], result=_RESULTS[name + end].replace("\n", "\n    "),
+        what=_TABLE[name][2], name=name + end, example=_EXAMPLES[end], result=_RESULTS[name + end], **_WORDS[end],
+        **_PLANS[name in _WITHOUT_PLANS],
     )  # fmt: skip
 
 
-#: By the end of the name: the axes, the names of the arguments, and the axes by default.
+#: By the end of the name: the axes, the parameters and their types, and the axes by default.
+_SEVERAL = {"points": "s : int or sequence of ints", "words": "axes", "each": "each axis"}
 _WORDS = {
-    "": ("an axis", "n", "axis", "the axis", "the last"),
-    "2": ("two axes", "s", "axes", "each axis", "the last two"),
-    "n": ("several axes", "s", "axes", "each axis", "all"),
-}
+    "": {"where": "an axis", "points": "n : int", "axes": "axis : int, default -1", "words": "axis",
+         "each": "the axis", "default": "the last"},
+    "2": {"where": "two axes", "axes": "axes : sequence of ints, optional", "default": "the last two", **_SEVERAL},
+    "n": {"where": "several axes", "axes": "axes : int or sequence of ints, optional", "default": "all", **_SEVERAL},
+}  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., ndarray]] = {
     **{name: _lines(name, kernel, forward, _documented(name, "")) for name, (kernel, forward, _) in _TABLE.items()},
     **{f"{name}2": _planes(f"{name}2", kernel, forward, False, _documented(name, "2"))

@@ -244,23 +244,28 @@ _CLASSES = {
 WRAPPERS.update(dict.fromkeys(_CLASSES, _of))
 
 
-_RAISES = """AttributeError: for a system in {} time.
-    ValueError: for arguments that SciPy refuses.
-    ImportError: if SciPy is not installed."""
+_RAISES = """AttributeError
+    For a system in {} time.
+ValueError
+    For arguments that SciPy refuses.
+ImportError
+    If SciPy is not installed."""
 _continuous = documented({
-    "system": "an `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).",
-    "X0": "the state at first, zero by default.",
-    "T": "the times; by default they follow from the system.",
-    "N": "the number of times.",
-    "w": "the angular frequencies; by default they follow from the system.",
-    "n": "the number of frequencies.",
+    "system : lti or tuple of array_like":
+        "An `lti` system, or a tuple of (num, den), (zeros, poles, gain) or (A, B, C, D).",
+    "X0 : array_like": "The state at first, zero by default.",
+    "T : array_like": "The times; by default they follow from the system.",
+    "N : int": "The number of times.",
+    "w : array_like": "The angular frequencies; by default they follow from the system.",
+    "n : int": "The number of frequencies.",
 }, Raises=_RAISES.format("discrete"))  # fmt: skip
 _discrete = documented({
-    "system": "a `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).",
-    "x0": "the state at first, zero by default.",
-    "t": "the times; by default multiples of dt.",
-    "w": "the angular frequencies a sample; by default from 0 to pi.",
-    "n": "the number of frequencies.",
+    "system : dlti or tuple of array_like":
+        "A `dlti` system, or a tuple of (num, den, dt), (zeros, poles, gain, dt) or (A, B, C, D, dt).",
+    "x0 : array_like": "The state at first, zero by default.",
+    "t : array_like": "The times; by default multiples of dt.",
+    "w : array_like": "The angular frequencies a sample; by default from 0 to pi.",
+    "n : int": "The number of frequencies.",
 }, Raises=_RAISES.format("continuous"))  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from cuprous._common import dtypes as _dtypes
 from cuprous._common.arguments import array, ndarray
 from cuprous._common.casting import astype, check_casting
 from cuprous._common.convert import convert
-from cuprous._common.naming import named
+from cuprous._common.naming import join_sections, named
 from cuprous._common.operands import is_numpy_array, unsupported
 from cuprous._functions.reductions import sum as sum_
 from cuprous.scipy.sparse import _pattern, _reductions
@@ -413,7 +413,7 @@ def _unsupported_format(format: str) -> Any:
     def method(self: Sparse, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"[to{format}] {format} is not supported; {_NO_FORMAT}")
 
-    return named(method, f"to{format}", "Not supported.\n\nRaises:\n    NotImplementedError: always.")
+    return named(method, f"to{format}", join_sections("Not supported.", {"Raises": "NotImplementedError\n    Always."}))
 
 
 for _format in _UNSUPPORTED:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from inspect import Parameter, Signature
 from typing import Any
 
-from cuprous._ufuncs.documentation import compose
+from cuprous._common.naming import entry
+from cuprous._ufuncs.documentation import OUT, compose
 
 #: The operands' names of each function, and an example: arguments, and the representation of what it returns.
 EXAMPLES = {
@@ -209,13 +210,13 @@ def docstring(function: Any) -> str:
     name = function.__name__
     operands, values, result = EXAMPLES[name]
     several = " " in operands
-    arguments = dict.fromkeys(operands.split(), "a scalar, array or array-like of real numbers.")
-    arguments["out"] = "an array of the result's shape to write to, whose dtype the result must cast to."
+    real = "A scalar, array or array-like of real numbers."
+    arguments = [*(entry(operand, "array_like", real) for operand in operands.split()), OUT]
     shape = "that the operands broadcast to" if several else f"of `{operands}`"
-    returns = f"An array of the shape {shape}: float32 for float32 and bfloat16, otherwise float64."
-    raises = {"TypeError": "for complex numbers, and for an `out` that the result does not cast to."}
+    returns = f"ndarray\n    An array of the shape {shape}: float32 for float32 and bfloat16, otherwise float64."
+    raises = {"TypeError": "For complex numbers, and for an `out` that the result does not cast to."}
     if several:
-        raises["ValueError"] = "for operands that do not broadcast."
+        raises["ValueError"] = "For operands that do not broadcast."
     example = (f"cp.special.{name}({values})", result)
     call = f"{name}{signature(function)}"
     return compose(call, function._doc, arguments, returns, raises, example, RELATED.get(name, ""))

@@ -129,9 +129,12 @@ _DOC = """{doc}
 Calling it fixes the parameters. Its methods (`pdf`, `logpdf`, `cdf`, `sf`, `logcdf`, `logsf`, `ppf`, `isf`, `median`,
 `interval`) take values, then the parameters.
 
-Args:
-    args: {names}: scalars or arrays.
-    kwargs: the same by name; `loc` is 0 and `scale` is 1 by default.
+Parameters
+----------
+*args : array_like
+    {names}: scalars or arrays.
+**kwargs : array_like
+    The same by name; `loc` is 0 and `scale` is 1 by default.
 
 Returns:
     A distribution whose methods take values only.

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, split_sections
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _joining, _random_numbers
 from cuprous.torch._args import wrap_dim
@@ -554,7 +554,7 @@ def _in_place(function: Any) -> Any:
         return function(input, *args, inplace=True, **kwargs)
 
     name = function.__name__
-    call, result = function.__doc__.partition("Examples:\n")[2].split("\n")[:2]
+    call, result = split_sections(function.__doc__)[1]["Examples"].split("\n")[:2]
     return named(
         act,
         f"{name}_",

@@ -308,7 +308,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
                    count_include_pad: bool = True) -> Tensor:  # fmt: skip
         return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
-    last = "\n        divisor_override: the number by which sums are divided instead."
+    last = "\n    divisor_override : int, optional\n        The number by which sums are divided instead."
     return named(avg_pool1d, name, doc.replace(last, ""))
 
 

@@ -15,15 +15,16 @@ _map, _update = _core.t_map, _core.t_update
 
 
 _documented = documented({
-    "params": "the parameters, or groups of them as dicts with settings of their own.",
-    "lr": "the learning rate.",
-    "eps": "what is added to the divisor.",
-    "weight_decay": "the factor of the parameters that is added to the gradients.",
-    "capturable": "has no effect.",
-    "foreach": "has no effect.",
-    "maximize": "whether to follow the gradients up.",
-    "differentiable": "for PyTorch's signature; only False.",
-    "betas": "the factors of the running means of the gradient and of its square.",
+    "params : iterable of Tensors or of dicts":
+        "The parameters, or groups of them as dicts with settings of their own.",
+    "lr : float": "The learning rate.",
+    "eps : float": "What is added to the divisor.",
+    "weight_decay : float": "The factor of the parameters that is added to the gradients.",
+    "capturable : bool": "Has no effect.",
+    "foreach : bool": "Has no effect.",
+    "maximize : bool": "Whether to follow the gradients up.",
+    "differentiable : bool": "For PyTorch's signature; only False.",
+    "betas : pair of floats": "The factors of the running means of the gradient and of its square.",
 })  # fmt: skip
 
 

@@ -33,13 +33,20 @@ def named_network(make: _F, name: str, summary: str) -> _F:
         name,
         f"""{summary}
 
-    Args:
-        weights: weights to load: a member of the network's enumeration of weights, or the name of one.
-        progress: whether a download of weights shows how far it is.
-        pretrained: the older name of `weights`; True loads the first ones.
-        options: arguments of the network's class, such as `num_classes`.
+    Parameters
+    ----------
+    weights : Weights or str, optional
+        Weights to load: a member of the network's enumeration of weights, or the name of one.
+    progress : bool, default True
+        Whether a download of weights shows how far it is.
+    pretrained : bool, default False
+        The older name of `weights`; True loads the first ones.
+    **options : any
+        Arguments of the network's class, such as `num_classes`.
 
-    Returns:
+    Returns
+    -------
+    Module
         The network.
 
     Examples:

@@ -13,13 +13,13 @@ from cuprous.torch.nn import functional as F
 from cuprous.torchvision.ops.boxes import aspect_penalty, distance_penalty, hull_and_sides
 
 _documented = documented({
-    "boxes1": "boxes (N, 4), or one.",
-    "boxes2": "as many boxes.",
-    "reduction": '"none", "mean" or "sum".',
-    "eps": "what is added to divisors.",
-    "p": "the probability that an element is dropped.",
-    "block_size": "the extent of the blocks, odd.",
-    "inplace": "whether the input is written to.",
+    "boxes1 : Tensor": "Boxes (N, 4), or one.",
+    "boxes2 : Tensor": "As many boxes.",
+    "reduction : str": '"none", "mean" or "sum".',
+    "eps : float": "What is added to divisors.",
+    "p : float": "The probability that an element is dropped.",
+    "block_size : int": "The extent of the blocks, odd.",
+    "inplace : bool": "Whether the input is written to.",
 })  # fmt: skip
 
 

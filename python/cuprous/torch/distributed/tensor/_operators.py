@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
+from inspect import getdoc, signature
 from typing import Any
 
 from cuprous import _core, torch
+from cuprous._common.naming import REQUIRED, join_sections, split_entries, split_sections, with_default
 from cuprous._core import Tensor
 from cuprous.torch import _pointwise
 from cuprous.torch.distributed import _collectives
@@ -332,7 +333,7 @@ def _ones_like(name: str) -> Callable[..., DTensor]:
 #: The functions of plain tensors, before `_dispatch` replaces them.
 _LOCAL: dict[str, Callable[..., Any]] = {}
 for _space in (torch, F):
-    _LOCAL.update({name: f for name, f in vars(_space).items() if callable(f) and not inspect.isclass(f)})
+    _LOCAL.update({name: f for name, f in vars(_space).items() if callable(f) and not isinstance(f, type)})
 _LOCAL["clone"] = lambda x: x.clone()
 _LOCAL["masked_fill"] = lambda x, mask, value: x.masked_fill(mask, value)
 _UNARY_AND_BINARY = {**_pointwise.UNARY, **_pointwise.BINARY}
@@ -374,16 +375,20 @@ _OPERATORS = {
 _COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 
 
-def _documentation(name: str) -> str:
-    """Returns the docstring of a method that does what that of `Tensor` does."""
-    own = inspect.getdoc(getattr(Tensor, name, None)) or ""
-    return f"Performs `Tensor.{name}` on the whole tensor.\n\n{own}".strip()
+def _documentation(name: str, method: Any) -> str:
+    """Returns the docstring of a method that does what that of `Tensor` does, with those parameters that it has."""
+    head, sections = split_sections(getdoc(getattr(Tensor, name, None)) or "")
+    described = split_entries(sections.get("Parameters", ""))
+    own = ((p.name, REQUIRED if p.default is p.empty else p.default) for p in signature(method).parameters.values())
+    kept = [with_default(described[parameter], default) for parameter, default in own if parameter in described]
+    sections["Parameters"] = "\n".join(kept)
+    return join_sections(f"Performs `Tensor.{name}` on the whole tensor.\n\n{head}".strip(), sections)
 
 
 def attach() -> None:
     """Gives `DTensor` its methods and operators, once."""
     for name, method in METHODS.items():
-        method.__doc__ = method.__doc__ or _documentation(name)
+        method.__doc__ = method.__doc__ or _documentation(name, method)
         setattr(DTensor, name, method)
     for name, function in (_OPERATORS | _COMPARISONS).items():
         setattr(DTensor, f"__{name}__", functools.partialmethod(_operator, function, False))

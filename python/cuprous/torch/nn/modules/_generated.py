@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
-#: Marks a setting that has no default.
-REQUIRED = object()
+from cuprous._common.naming import REQUIRED, join_sections, split_entries, split_sections, with_default
 
 
 class LayerSignature:
@@ -42,29 +42,24 @@ class LayerDocumentation:
         self._example = example
 
     def __get__(self, layer: Any, owner: type) -> str:
-        from inspect import cleandoc
-
-        summary, *sections = cleandoc(self._function.__doc__ or "").split("\n\n")
-        more = [part for part in sections if not part.startswith(("Args:", "Returns:", "Raises:", "Examples:"))]
-        titled = dict(part.split(":\n", 1) for part in sections if part not in more)
-        entries = ("\n" + titled["Args"]).split("\n    ")[1:]
-        arguments: dict[str, str] = {}
-        for entry in entries:  # a continuation line is indented further
-            name = list(arguments)[-1] if entry.startswith(" ") else entry.partition(":")[0]
-            arguments[name] = f"{arguments[name]}\n    {entry}" if name in arguments else entry
-        settings = [f"    {text}" for name, text in arguments.items() if name in self._settings]
-        inputs = [f"    {text}" for name, text in arguments.items() if name not in self._settings]
+        head, found = split_sections(self._function.__doc__ or "")
+        settings, inputs = [], []
+        for name, text in split_entries(found["Parameters"]).items():
+            if name in self._settings:
+                settings.append(with_default(text, self._settings[name]))
+            else:
+                inputs.append("\n".join([name, *text.split("\n")[1:]]))
         name = self._function.__name__
-        example = self._example or titled["Examples"].replace(f"F.{name}(", f"nn.{owner.__name__}()(")
-        result = titled["Returns"].strip()
-        return "\n".join([
-            f"A layer that {summary[0].lower()}{summary[1:]}", "",
-            *(f"{text}\n" for text in more),
-            *(["Args:", *settings, ""] if settings else []),
-            "Shapes:", *inputs, f"    result: {result[0].lower()}{result[1:]}", "",
-            "See Also:", f"    torch.nn.functional.{name}", "",
-            "Examples:", example,
-        ])  # fmt: skip
+        example = self._example or found["Examples"].replace(f"F.{name}(", f"nn.{owner.__name__}()(")
+        kind, _, result = found["Returns"].partition("\n    ")
+        inputs.append(f"result\n    {result or f'A {kind.lower()}.'}")
+        return join_sections(f"A layer that {head[0].lower()}{head[1:]}", {
+            "Parameters": "\n".join(settings),
+            "Shapes": "\n".join(inputs),
+            "See Also": f"torch.nn.functional.{name}",
+            "Notes": found.get("Notes", ""),
+            "Examples": dedent(example),
+        })  # fmt: skip
 
 
 def documented(base: type, rank: int) -> str:

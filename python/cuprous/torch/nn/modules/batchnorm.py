@@ -13,13 +13,14 @@ from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.modules.normalization import Affine
 
 _documented = documented({
-    "num_features": "the number C of channels.",
-    "eps": "what is added to the variance before its root is taken.",
-    "momentum": "the part of the batch's statistics in the running ones; None for plain means over all batches.",
-    "affine": "whether there are a learned scale and shift for each channel.",
-    "track_running_stats": "whether there are running statistics, which evaluation uses.",
-    "device": "the device of the parameters, by default the default device.",
-    "dtype": "the dtype of the parameters, by default the default dtype.",
+    "num_features : int": "The number C of channels.",
+    "eps : float": "What is added to the variance before its root is taken.",
+    "momentum : float":
+        "The part of the batch's statistics in the running ones; None for plain means over all batches.",
+    "affine : bool": "Whether there are a learned scale and shift for each channel.",
+    "track_running_stats : bool": "Whether there are running statistics, which evaluation uses.",
+    "device : device or str": "The device of the parameters, by default the default device.",
+    "dtype : dtype": "The dtype of the parameters, by default the default dtype.",
 })  # fmt: skip
 
 

@@ -55,11 +55,14 @@ for _kind, (_base, _mode) in _KINDS.items():
         _what = (
             "a value" if _kind == "ConstantPad" else "zeros" if _kind == "ZeroPad" else f"the mode {_mode!r} of `pad`"
         )
+        _value = "\n    value : number\n        The value." if _kind == "ConstantPad" else ""
         _doc = f"""A layer that pads the last {_n} dimension{"s" * (_n > 1)} with {_what}.
 
-    Args:
-        padding: one width for all sides, or the widths before and after each dimension, of the last dimension first.
-{"        value: the value." if _kind == "ConstantPad" else ""}
+    Parameters
+    ----------
+    padding : int or sequence of ints
+        One width for all sides, or the widths before and after each dimension, of the last dimension first.{_value}
+
     Shapes:
         input: (N, C, ...) or (C, ...) with {_n} more dimension{"s" * (_n > 1)}.
         result: of the dtype of the input.

@@ -16,15 +16,15 @@ from cuprous.torch.nn.parameter import Parameter
 from cuprous.torch.nn.utils.rnn import PackedSequence
 
 _documented = documented({
-    "input_size": "the number of features of an input.",
-    "hidden_size": "the number of features of a state.",
-    "num_layers": "the number of layers, each of which takes the outputs of the one before.",
-    "bias": "whether there are biases.",
-    "batch_first": "whether the batch is the first dimension; the steps are otherwise.",
-    "dropout": "the probability with which outputs of all layers but the last are dropped in training.",
-    "bidirectional": "whether there are two directions.",
-    "device": "the device of the parameters, by default the default device.",
-    "dtype": "the dtype of the parameters, by default the default dtype.",
+    "input_size : int": "The number of features of an input.",
+    "hidden_size : int": "The number of features of a state.",
+    "num_layers : int": "The number of layers, each of which takes the outputs of the one before.",
+    "bias : bool": "Whether there are biases.",
+    "batch_first : bool": "Whether the batch is the first dimension; the steps are otherwise.",
+    "dropout : float": "The probability with which outputs of all layers but the last are dropped in training.",
+    "bidirectional : bool": "Whether there are two directions.",
+    "device : device or str": "The device of the parameters, by default the default device.",
+    "dtype : dtype": "The dtype of the parameters, by default the default dtype.",
 })  # fmt: skip
 
 

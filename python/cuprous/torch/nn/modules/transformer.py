@@ -21,17 +21,17 @@ from cuprous.torch.nn.modules.module import Module
 from cuprous.torch.nn.modules.normalization import LayerNorm
 
 _documented = documented({
-    "d_model": "the width E of inputs and outputs.",
-    "nhead": "the number of heads, a divisor of E.",
-    "dim_feedforward": "the width of the feed-forward network.",
-    "dropout": "the probability of dropout in training.",
-    "activation": 'the activation of the feed-forward network: "relu", "gelu" or a function.',
-    "layer_norm_eps": "what normalizations add to the variance.",
-    "batch_first": "whether the batch is the first dimension; the steps are otherwise.",
-    "norm_first": "whether normalizations come before attention and the network rather than after.",
-    "bias": "whether linear layers and normalizations have biases.",
-    "device": "the device of the parameters, by default the default device.",
-    "dtype": "the dtype of the parameters, by default the default dtype.",
+    "d_model : int": "The width E of inputs and outputs.",
+    "nhead : int": "The number of heads, a divisor of E.",
+    "dim_feedforward : int": "The width of the feed-forward network.",
+    "dropout : float": "The probability of dropout in training.",
+    "activation : str or callable": 'The activation of the feed-forward network: "relu", "gelu" or a function.',
+    "layer_norm_eps : float": "What normalizations add to the variance.",
+    "batch_first : bool": "Whether the batch is the first dimension; the steps are otherwise.",
+    "norm_first : bool": "Whether normalizations come before attention and the network rather than after.",
+    "bias : bool": "Whether linear layers and normalizations have biases.",
+    "device : device or str": "The device of the parameters, by default the default device.",
+    "dtype : dtype": "The dtype of the parameters, by default the default dtype.",
 })  # fmt: skip
 
 
