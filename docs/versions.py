@@ -26,8 +26,10 @@ REDIRECT = """<!doctype html>
 def folder(ref: str) -> str:
     """Returns the folder of a branch or tag.
 
-    Raises:
-        ValueError: if the documentation of it is not published, as of a release candidate.
+    Raises
+    ------
+    ValueError
+        If the documentation of it is not published, as of a release candidate.
     """
     if ref == "refs/heads/main":
         return DEVELOPMENT

@@ -39,8 +39,10 @@ def select(device: str) -> str:
 
     It must run before the CUDA driver is loaded. Processes that this one starts have the same device.
 
-    Raises:
-        FileNotFoundError: if the simulator was not built.
+    Raises
+    ------
+    FileNotFoundError
+        If the simulator was not built.
     """
     kind, _, wave = device.partition(":")
     if kind not in ("sim", "hip"):

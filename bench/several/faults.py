@@ -24,12 +24,18 @@ VICTIM = 1
 class Fault:
     """What happens on one rank, and what the others must report.
 
-    Args:
-        bound: seconds from the event to the error of every other rank.
-        texts: patterns of the error of every other rank.
-        signal: what is sent to the rank from outside; none if it fails by itself.
-        timeout: seconds of the process group.
-        log: patterns of what the other ranks print.
+    Parameters
+    ----------
+    bound : float
+        Seconds from the event to the error of every other rank.
+    texts : tuple of str
+        Patterns of the error of every other rank.
+    signal : int, optional
+        What is sent to the rank from outside; none if it fails by itself.
+    timeout : float, default 60.0
+        Seconds of the process group.
+    log : tuple of str, optional
+        Patterns of what the other ranks print.
     """
 
     bound: float

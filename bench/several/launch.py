@@ -58,11 +58,16 @@ class Ranks:
 
     A process that failed ends all of them; the next call starts new ones.
 
-    Args:
-        library: "cuprous" or "torch".
-        n: the number of processes. A single one has no process group and sees all GPUs.
-        setting: device, log and interpreters.
-        timeout: seconds of the process group.
+    Parameters
+    ----------
+    library : {"cuprous", "torch"}
+        "cuprous" or "torch".
+    n : int
+        The number of processes. A single one has no process group and sees all GPUs.
+    setting : Setting
+        Device, log and interpreters.
+    timeout : float, default 120.0
+        Seconds of the process group.
     """
 
     def __init__(self, library: str, n: int, setting: Setting, timeout: float = 120.0) -> None:
@@ -147,8 +152,10 @@ class Ranks:
     def call(self, function: str, limit: float, **arguments: Any) -> list[Any]:
         """Calls a function in all processes. Returns their results by rank.
 
-        Raises:
-            LostError: one of them failed, ended, or did not answer within `limit` seconds. All are ended then.
+        Raises
+        ------
+        LostError
+            One of them failed, ended, or did not answer within `limit` seconds. All are ended then.
         """
         self.send(function, **arguments)
         end = time.monotonic() + limit + START * (not self.is_ready)

@@ -163,10 +163,14 @@ def _filled(training: Training) -> Any:
 def begin(name: str, how: str, steps: int) -> dict[str, Any]:
     """Prepares a training and does its first steps.
 
-    Args:
-        name: of `TRAININGS`.
-        how: "alone", "ddp" or "fsdp", with " compiled" behind it for PyTorch's compiler, or with the MiB of a bucket.
-        steps: the number of steps whose losses are returned.
+    Parameters
+    ----------
+    name : str
+        Of `TRAININGS`.
+    how : str
+        "alone", "ddp" or "fsdp", with " compiled" behind it for PyTorch's compiler, or with the MiB of a bucket.
+    steps : int
+        The number of steps whose losses are returned.
     """
     training = TRAININGS[name]()
     way, _, more = how.partition(" ")

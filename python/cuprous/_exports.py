@@ -11,11 +11,15 @@ from typing import Any
 class Exports:
     """The names of a package that are imported on first use.
 
-    Args:
-        package: the package.
-        tables: module -> the names that it provides, separated by spaces. Modules of the package itself
-            begin with a dot, as in a relative import.
-        modules: names of submodules, or a mapping from other names to submodules.
+    Parameters
+    ----------
+    package : str
+        The package.
+    *tables : mapping of str to str
+        Module -> the names that it provides, separated by spaces. Modules of the package itself begin with a dot, as in
+        a relative import.
+    modules : iterable of str or mapping of str to str, optional
+        Names of submodules, or a mapping from other names to submodules.
     """
 
     def __init__(
@@ -32,8 +36,10 @@ class Exports:
     def get(self, name: str) -> Any:
         """Imports a name and stores it as an attribute of the package.
 
-        Raises:
-            AttributeError: if the table has no such name, or the package has no such module.
+        Raises
+        ------
+        AttributeError
+            If the table has no such name, or the package has no such module.
         """
         if name in self._module_of:
             value = getattr(importlib.import_module(self._module_of[name], self._package), name)

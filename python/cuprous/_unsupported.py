@@ -83,10 +83,14 @@ class Unsupported:
 def unsupported_function(name: str, instead: str, module: str = "") -> Callable[..., NoReturn]:
     """Returns a placeholder for an unsupported function of another library. Calling it raises NotImplementedError.
 
-    Args:
-        name: its name.
-        instead: what to do instead.
-        module: the prefix of the name in the message, such as "cuda.".
+    Parameters
+    ----------
+    name : str
+        Its name.
+    instead : str
+        What to do instead.
+    module : str, default ""
+        The prefix of the name in the message, such as "cuda.".
     """
 
     def refuse(*args: Any, **kwargs: Any) -> NoReturn:

@@ -27,19 +27,27 @@ class LocalCluster(distributed.LocalCluster):
     """A cluster of processes on this machine: one worker for each GPU, which sees no other; without GPUs, workers that
     share the CPU's cores.
 
-    Args:
-        n_workers: the number of workers; that of the GPUs, without GPUs that of the cores.
-        gpus: the GPUs to use, as `CUDA_VISIBLE_DEVICES` names them; by default all that this process sees. More workers
-            than GPUs share them in turn.
-        threads_per_worker: threads of a worker; 1, because an array operation already uses the whole GPU.
-        **options: those of `distributed.LocalCluster`, such as `memory_limit`, which is for the host's memory.
+    Parameters
+    ----------
+    n_workers : int, optional
+        The number of workers; that of the GPUs, without GPUs that of the cores.
+    gpus : sequence of str or ints, optional
+        The GPUs to use, as `CUDA_VISIBLE_DEVICES` names them; by default all that this process sees. More workers than
+        GPUs share them in turn.
+    threads_per_worker : int, default 1
+        Threads of a worker; 1, because an array operation already uses the whole GPU.
+    **options : any
+        Those of `distributed.LocalCluster`, such as `memory_limit`, which is for the host's memory.
 
-    Raises:
-        ValueError: if `n_workers` is not positive.
+    Raises
+    ------
+    ValueError
+        If `n_workers` is not positive.
 
-    Example:
-        >>> with LocalCluster() as cluster, distributed.Client(cluster):  # doctest: +SKIP
-        ...     dask.array.ones((100_000, 100_000), meta=cuprous.empty(())).sum().compute()
+    Examples
+    --------
+    >>> with LocalCluster() as cluster, distributed.Client(cluster):  # doctest: +SKIP
+    ...     dask.array.ones((100_000, 100_000), meta=cuprous.empty(())).sum().compute()
     """
 
     def __init__(self, n_workers: int | None = None, gpus: Sequence[str | int] | None = None,

@@ -4,14 +4,18 @@ The module is the installed Keras itself (`pip install 'cuprous[keras]'`), whose
 `cuprous.torch`. PyTorch and TensorFlow are neither needed nor imported. A program that says `import keras` or
 `from tensorflow import keras` runs unchanged with `cuprous run program.py`.
 
-Raises:
-    ModuleNotFoundError: if Keras is not installed.
-    ImportError: if it is older than Keras 3, or was imported before with another backend.
+Raises
+------
+ModuleNotFoundError
+    If Keras is not installed.
+ImportError
+    If it is older than Keras 3, or was imported before with another backend.
 
-Examples:
-    >>> import cuprous.keras as keras
-    >>> keras.layers.Dense(2)(keras.ops.ones((1, 3))).shape
-    torch.Size([1, 2])
+Examples
+--------
+>>> import cuprous.keras as keras
+>>> keras.layers.Dense(2)(keras.ops.ones((1, 3))).shape
+torch.Size([1, 2])
 """
 
 from __future__ import annotations

@@ -23,9 +23,10 @@ _polars.Config.set_engine_affinity(engine)
 def uninstall() -> None:
     """Takes the default engine back: lazy queries run in Polars again.
 
-    Examples:
-        >>> import cuprous.polars
-        >>> cuprous.polars.uninstall()
+    Examples
+    --------
+    >>> import cuprous.polars
+    >>> cuprous.polars.uninstall()
     """
     _polars.Config.set_engine_affinity()
 

@@ -26,13 +26,16 @@ class CuprousConfig(BackendConfig):
 
     Each worker sees the GPUs that Ray gives it. The variables of launchers, such as RANK, are set too.
 
-    Args:
-        timeout_s: how long an operation takes at most, in seconds.
+    Parameters
+    ----------
+    timeout_s : float, default 1800
+        How long an operation takes at most, in seconds.
 
-    Example:
-        >>> from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer  # doctest: +SKIP
-        >>> scaling = ray.train.ScalingConfig(num_workers=2)  # doctest: +SKIP
-        >>> DataParallelTrainer(train, backend_config=CuprousConfig(), scaling_config=scaling).fit()  # doctest: +SKIP
+    Examples
+    --------
+    >>> from ray.train.v2.api.data_parallel_trainer import DataParallelTrainer  # doctest: +SKIP
+    >>> scaling = ray.train.ScalingConfig(num_workers=2)  # doctest: +SKIP
+    >>> DataParallelTrainer(train, backend_config=CuprousConfig(), scaling_config=scaling).fit()  # doctest: +SKIP
     """
 
     timeout_s: float = 1800

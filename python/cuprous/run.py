@@ -173,8 +173,10 @@ class _Stopped(Exception):
 class Launcher:
     """The ranks of this host, and the store.
 
-    Args:
-        options: what `main` parsed.
+    Parameters
+    ----------
+    options : Namespace
+        What `main` parsed.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:

@@ -9,11 +9,16 @@ from polars.testing import assert_frame_equal, assert_series_equal
 def assert_same(got: pl.DataFrame, want: pl.DataFrame, ordered: bool, inexact: set[str]) -> None:
     """Raises AssertionError unless the frames agree.
 
-    Args:
-        got: one result.
-        want: the other.
-        ordered: whether the order of the rows counts.
-        inexact: columns that may differ by roundings.
+    Parameters
+    ----------
+    got : DataFrame
+        One result.
+    want : DataFrame
+        The other.
+    ordered : bool
+        Whether the order of the rows counts.
+    inexact : set of str
+        Columns that may differ by roundings.
     """
     assert dict(got.schema) == dict(want.schema), (got.schema, want.schema)
     assert got.height == want.height, (got.height, want.height)

@@ -17,15 +17,22 @@ from tests.frames.random_plans import Plans, Query
 def check(seed: int, engine: cuprous.frames.Engine) -> tuple[str, Query]:
     """Runs one query on both engines.
 
-    Args:
-        seed: its number.
-        engine: an engine that takes all it can.
+    Parameters
+    ----------
+    seed : int
+        Its number.
+    engine : Engine
+        An engine that takes all it can.
 
-    Returns:
+    Returns
+    -------
+    tuple (str, Query)
         "whole", "parts", "polars" or "error", which Polars raises too; and the query.
 
-    Raises:
-        AssertionError: if the results differ.
+    Raises
+    ------
+    AssertionError
+        If the results differ.
     """
     query = Plans(seed).query()
     try:

@@ -17,13 +17,20 @@ NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32
 class Query:
     """A lazy frame with its schema.
 
-    Args:
-        lf: the query.
-        schema: name -> dtype.
-        ordered: whether the order of the rows is certain.
-        inexact: columns whose values depend on an order of additions.
-        steps: what it does, for reports of failures.
-        last: whether no step may follow.
+    Parameters
+    ----------
+    lf : LazyFrame
+        The query.
+    schema : dict
+        Name -> dtype.
+    ordered : bool, default True
+        Whether the order of the rows is certain.
+    inexact : set of str, optional
+        Columns whose values depend on an order of additions.
+    steps : list of str, optional
+        What it does, for reports of failures.
+    last : bool, default False
+        Whether no step may follow.
     """
 
     lf: pl.LazyFrame

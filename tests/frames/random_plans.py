@@ -23,8 +23,10 @@ EXACT = 1 << 40
 class Plans(Joins, Windows):
     """A source of random queries.
 
-    Args:
-        seed: its number.
+    Parameters
+    ----------
+    seed : int
+        Its number.
     """
 
     def __init__(self, seed: int) -> None:

@@ -235,9 +235,12 @@ def along(gradients: Any, direction: list[np.ndarray]) -> Any:
 def compare(found: float, f: Callable[[float], float], scale: float) -> None:
     """Compares a derivative with differences of `f` at 0.
 
-    Raises:
-        Mismatch: where they differ.
-        Kink: where the differences to both sides do.
+    Raises
+    ------
+    Mismatch
+        Where they differ.
+    Kink
+        Where the differences to both sides do.
     """
     seen = []
     for h in (1e-5, 1e-4, 1e-6):
@@ -260,9 +263,12 @@ def compare(found: float, f: Callable[[float], float], scale: float) -> None:
 def check(program: Program) -> None:
     """Compares gradients with differences.
 
-    Raises:
-        Mismatch: where they differ, or where a backward pass fails.
-        Kink: where there is no derivative.
+    Raises
+    ------
+    Mismatch
+        Where they differ, or where a backward pass fails.
+    Kink
+        Where there is no derivative.
     """
     rng = np.random.default_rng(program.seed)
     values = numbers(program.shapes, rng)

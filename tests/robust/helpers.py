@@ -63,7 +63,9 @@ def interrupted(setup: str, work: str, after: str = "", *, wait: float = 1.0) ->
 
     Fails if the work ends by itself, or if the session cannot compute when `after` has run.
 
-    Returns:
+    Returns
+    -------
+    tuple (float, list of str)
         The seconds until `work` raised KeyboardInterrupt, and the lines that `after` printed.
     """
     parts = {name: textwrap.dedent(part) for name, part in (("setup", setup), ("work", work), ("after", after))}

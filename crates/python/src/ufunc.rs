@@ -11,12 +11,15 @@ use crate::operand;
 
 /// A NumPy universal function: a row of the operation table. It applies to each element of arrays that broadcast.
 ///
-/// Args:
-///     name: the name of the row.
+/// Parameters
+/// ----------
+/// name : str
+///     The name of the row.
 ///
-/// Examples:
-///     >>> cp.add.nin, cp.add.nout
-///     (2, 1)
+/// Examples
+/// --------
+/// >>> cp.add.nin, cp.add.nout
+/// (2, 1)
 #[pyclass(frozen, name = "ufunc", module = "cuprous", dict)]
 pub(crate) struct PyUfunc(Fun);
 

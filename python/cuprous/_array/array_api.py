@@ -44,8 +44,10 @@ class Info:
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Returns the default dtypes of new arrays.
 
-        Raises:
-            ValueError: if the device does not exist.
+        Raises
+        ------
+        ValueError
+            If the device does not exist.
         """
         self._check(device)
         names = {"real floating": "float64", "complex floating": "complex128", "integral": "int64", "indexing": "int64"}
@@ -54,8 +56,10 @@ class Info:
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The standard's dtypes of a kind, a tuple of kinds or all, by name. (float16 and bfloat16 are not in it.)
 
-        Raises:
-            ValueError: if the device or the kind does not exist.
+        Raises
+        ------
+        ValueError
+            If the device or the kind does not exist.
         """
         self._check(device)
         return dict(dtypes_of(kind))
@@ -68,12 +72,15 @@ class Info:
 def __array_namespace_info__() -> Info:
     """Returns the inspection interface of the array API standard: capabilities, devices and dtypes.
 
-    Returns:
+    Returns
+    -------
+    Info
         An object with the methods of the standard.
 
-    Examples:
-        >>> cp.__array_namespace_info__().capabilities()["boolean indexing"]
-        True
+    Examples
+    --------
+    >>> cp.__array_namespace_info__().capabilities()["boolean indexing"]
+    True
     """
     return Info()
 

@@ -47,8 +47,10 @@ class FlatIterator:
     def _index(self, key: Any) -> Any:
         """The key for the flattened array, checked by NumPy's rules for flat iterators.
 
-        Raises:
-            IndexError: for other keys.
+        Raises
+        ------
+        IndexError
+            For other keys.
         """
         if isinstance(key, tuple):
             if len(key) > 1:

@@ -40,9 +40,12 @@ def check_buffer_export(self: ndarray) -> None:
     """Raises if an array on the CPU may not expose its memory to NumPy and other consumers of the buffer protocol (the
     native type's hook).
 
-    Raises:
-        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
-        TypeError: for arrays created by `cuda.to_device` and the like, which NumPy copies, as with Numba.
+    Raises
+    ------
+    ImplicitConversionError
+        In the mode "refuse" of `set_transfers`.
+    TypeError
+        For arrays created by `cuda.to_device` and the like, which NumPy copies, as with Numba.
     """
     transfers.refuse_reading()
     if _numba_stream(self) is not None:
@@ -55,9 +58,12 @@ def to_numpy_array(self: ndarray, dtype: Any = None, copy: bool | None = None) -
     On the CPU it shares the memory, so that a write on either side is visible on the other. From another device it is
     a copy, read-only unless `copy` is true.
 
-    Raises:
-        ImplicitConversionError: in the mode "refuse" of `set_transfers`.
-        ValueError: for `copy=False` where a copy is needed.
+    Raises
+    ------
+    ImplicitConversionError
+        In the mode "refuse" of `set_transfers`.
+    ValueError
+        For `copy=False` where a copy is needed.
     """
     import numpy as np
 
@@ -95,8 +101,10 @@ def array_interface(self: ndarray) -> dict[str, Any]:
 def wait_for(function: str, stream: Any) -> None:
     """Waits for other libraries' work on a stream, before memory that they may use is read or written.
 
-    Raises:
-        TypeError: if `stream` is not a stream.
+    Raises
+    ------
+    TypeError
+        If `stream` is not a stream.
     """
     if stream is None:
         return
@@ -108,22 +116,32 @@ def wait_for(function: str, stream: Any) -> None:
 def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True) -> Any:
     """Returns a NumPy array with the elements. The copy is finished on return.
 
-    Args:
-        stream: a stream of another library, whose work is waited for first.
-        order: the memory order of the result: "C", "F", "A" or "K".
-        out: a NumPy array to write to, of the same shape and dtype.
-        blocking: has no effect, because a transfer always ends before the call returns.
+    Parameters
+    ----------
+    stream : Stream, optional
+        A stream of another library, whose work is waited for first.
+    order : str, default "C"
+        The memory order of the result: "C", "F", "A" or "K".
+    out : ndarray, optional
+        A NumPy array to write to, of the same shape and dtype.
+    blocking : bool, default True
+        Has no effect, because a transfer always ends before the call returns.
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Raises:
-        TypeError: for an `out` that is not a NumPy array.
-        ValueError: for an `out` of another shape or dtype.
+    Raises
+    ------
+    TypeError
+        For an `out` that is not a NumPy array.
+    ValueError
+        For an `out` of another shape or dtype.
 
-    Examples:
-        >>> (cp.arange(3) * 2).get()
-        array([0, 2, 4])
+    Examples
+    --------
+    >>> (cp.arange(3) * 2).get()
+    array([0, 2, 4])
     """
     wait_for("get", stream)
     order = order_letter(order)
@@ -143,19 +161,26 @@ def get(self: ndarray, stream: Any = None, order: str = "C", out: Any = None, bl
 def set(self: ndarray, arr: Any, stream: Any = None) -> None:
     """Copies a NumPy array of the same shape and dtype into this one.
 
-    Args:
-        arr: the NumPy array.
-        stream: a stream of another library, whose work is waited for first.
+    Parameters
+    ----------
+    arr : array_like
+        The NumPy array.
+    stream : Stream, optional
+        A stream of another library, whose work is waited for first.
 
-    Raises:
-        TypeError: for anything but a NumPy array, and for another dtype.
-        ValueError: for another shape.
+    Raises
+    ------
+    TypeError
+        For anything but a NumPy array, and for another dtype.
+    ValueError
+        For another shape.
 
-    Examples:
-        >>> a = cp.zeros(3)
-        >>> a.set(np.asarray([1.0, 2.0, 3.0]))
-        >>> a
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> a = cp.zeros(3)
+    >>> a.set(np.asarray([1.0, 2.0, 3.0]))
+    >>> a
+    array([1., 2., 3.])
     """
     if not is_numpy_array(arr):
         raise TypeError("Only numpy.ndarray can be set to cuprous.ndarray")
@@ -172,16 +197,21 @@ def set(self: ndarray, arr: Any, stream: Any = None) -> None:
 def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
     """Copies the elements to a NumPy array. This is Numba's name of `get`.
 
-    Args:
-        ary: a NumPy array to write to, of the same shape and dtype; by default a new one.
-        stream: a stream of another library, whose work is waited for first.
+    Parameters
+    ----------
+    ary : array_like, optional
+        A NumPy array to write to, of the same shape and dtype; by default a new one.
+    stream : Stream, default 0
+        A stream of another library, whose work is waited for first.
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Examples:
-        >>> cp.arange(3).copy_to_host()
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> cp.arange(3).copy_to_host()
+    array([0, 1, 2])
     """
     # By rows or by columns, as it lies there.
     return get(self, stream if hasattr(stream, "synchronize") else None, "A", out=ary)
@@ -190,18 +220,24 @@ def copy_to_host(self: ndarray, ary: Any = None, stream: Any = 0) -> Any:
 def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
     """Copies the elements of another array into this one. This is Numba's name of `array[...] = ary`.
 
-    Args:
-        ary: a NumPy or device array of the same shape.
-        stream: a stream of another library, whose work is waited for first.
+    Parameters
+    ----------
+    ary : array_like
+        A NumPy or device array of the same shape.
+    stream : Stream, default 0
+        A stream of another library, whose work is waited for first.
 
-    Raises:
-        ValueError: for another shape.
+    Raises
+    ------
+    ValueError
+        For another shape.
 
-    Examples:
-        >>> a = cp.zeros(3)
-        >>> a.copy_to_device(np.asarray([1.0, 2.0, 3.0]))
-        >>> a
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> a = cp.zeros(3)
+    >>> a.copy_to_device(np.asarray([1.0, 2.0, 3.0]))
+    >>> a
+    array([1., 2., 3.])
     """
     wait_for("copy_to_device", stream if hasattr(stream, "synchronize") else None)
     source = convert(ary)
@@ -213,19 +249,27 @@ def copy_to_device(self: ndarray, ary: Any, stream: Any = 0) -> None:
 def split_at(self: ndarray, section: int, stream: Any = 0) -> list[ndarray]:
     """Returns views of a 1-d array with so many elements each, as Numba's `split`. The last one may be shorter.
 
-    Args:
-        section: the number of elements.
-        stream: has no effect, because all work runs in order on one stream.
+    Parameters
+    ----------
+    section : int
+        The number of elements.
+    stream : int, default 0
+        Has no effect, because all work runs in order on one stream.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: for an array that is not 1-d.
+    Raises
+    ------
+    ValueError
+        For an array that is not 1-d.
 
-    Examples:
-        >>> cp.arange(5).split(2)
-        [array([0, 1]), array([2, 3]), array([4])]
+    Examples
+    --------
+    >>> cp.arange(5).split(2)
+    [array([0, 1]), array([2, 3]), array([4])]
     """
     if self.ndim != 1:
         raise ValueError("only support 1d array")
@@ -237,15 +281,20 @@ def bind(self: ndarray, stream: Any = 0) -> ndarray:
 
     All work runs in order, so results are the same with any stream. Other libraries that see the memory wait for it.
 
-    Args:
-        stream: a stream, or 0 for none.
+    Parameters
+    ----------
+    stream : Stream, default 0
+        A stream, or 0 for none.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Examples:
-        >>> cp.arange(3).bind().stream
-        0
+    Examples
+    --------
+    >>> cp.arange(3).bind().stream
+    0
     """
     return as_numba(self[...], stream)
 
@@ -258,16 +307,21 @@ def bound_stream(self: ndarray) -> Any:
 def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
     """Returns `array[item]`, as Numba's method.
 
-    Args:
-        item: an index.
-        stream: has no effect, because all work runs in order on one stream.
+    Parameters
+    ----------
+    item : index
+        An index.
+    stream : int, default 0
+        Has no effect, because all work runs in order on one stream.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Examples:
-        >>> cp.arange(3).getitem(1)
-        array(1)
+    Examples
+    --------
+    >>> cp.arange(3).getitem(1)
+    array(1)
     """
     return self[item]
 
@@ -275,16 +329,21 @@ def getitem(self: ndarray, item: Any, stream: Any = 0) -> Any:
 def setitem(self: ndarray, key: Any, value: Any, stream: Any = 0) -> None:
     """Sets `array[key] = value`, as Numba's method.
 
-    Args:
-        key: an index.
-        value: a scalar or an array that broadcasts to the indexed elements.
-        stream: has no effect, because all work runs in order on one stream.
+    Parameters
+    ----------
+    key : index
+        An index.
+    value : array_like
+        A scalar or an array that broadcasts to the indexed elements.
+    stream : int, default 0
+        Has no effect, because all work runs in order on one stream.
 
-    Examples:
-        >>> a = cp.arange(3)
-        >>> a.setitem(0, 9)
-        >>> a
-        array([9, 1, 2])
+    Examples
+    --------
+    >>> a = cp.arange(3)
+    >>> a.setitem(0, 9)
+    >>> a
+    array([9, 1, 2])
     """
     self[key] = value
 
@@ -293,15 +352,21 @@ def get_ipc_handle(self: ndarray) -> Any:
     """Returns a handle of an array on a GPU. It can be pickled, and `with handle as array:` opens it in another
     process.
 
-    Returns:
+    Returns
+    -------
+    int
         A handle.
 
-    Raises:
-        NotImplementedError: for an array with gaps.
-        RuntimeError: for one on the CPU.
+    Raises
+    ------
+    NotImplementedError
+        For an array with gaps.
+    RuntimeError
+        For one on the CPU.
 
-    Examples:
-        >>> handle = cp.arange(3).get_ipc_handle()  # doctest: +SKIP
+    Examples
+    --------
+    >>> handle = cp.arange(3).get_ipc_handle()  # doctest: +SKIP
     """
     from cuprous.cuda._ipc import handle_of  # imports NumPy
 

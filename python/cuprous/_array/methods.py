@@ -28,23 +28,35 @@ def astype(
 ) -> ndarray:  # fmt: skip
     """Returns the elements cast to a dtype.
 
-    Args:
-        dtype: the new dtype.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the array).
-        casting: the rule for the cast, by default "unsafe".
-        subok: has no effect, because arrays have no subclasses.
-        copy: False returns the array itself if nothing changes.
-        device: the device of the result; by default that of the array.
+    Parameters
+    ----------
+    dtype : dtype
+        The new dtype.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the array).
+    casting : str, default "unsafe"
+        The rule for the cast, by default "unsafe".
+    subok : bool, default True
+        Has no effect, because arrays have no subclasses.
+    copy : bool, default True
+        False returns the array itself if nothing changes.
+    device : str or Device, optional
+        The device of the result; by default that of the array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape.
 
-    Raises:
-        TypeError: if `casting` forbids the cast.
+    Raises
+    ------
+    TypeError
+        If `casting` forbids the cast.
 
-    Examples:
-        >>> cp.asarray([1.7, -1.7]).astype(int)
-        array([ 1, -1])
+    Examples
+    --------
+    >>> cp.asarray([1.7, -1.7]).astype(int)
+    array([ 1, -1])
     """
     name = dtypes.name_of(dtype)
     mine = self.dtype_name
@@ -66,19 +78,26 @@ def astype(
 def view(self: ndarray, dtype: Any = None) -> ndarray:
     """Returns a view of the same memory with another dtype. Another size of elements changes the last axis.
 
-    Args:
-        dtype: the dtype of the view; None (the default) keeps it.
+    Parameters
+    ----------
+    dtype : dtype, optional
+        The dtype of the view; None (the default) keeps it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: for another size of elements, where the array is 0-d, its last axis is not contiguous, or its length
-            or the other strides do not divide.
+    Raises
+    ------
+    ValueError
+        For another size of elements, where the array is 0-d, its last axis is not contiguous, or its length or the
+        other strides do not divide.
 
-    Examples:
-        >>> cp.asarray([1.0], dtype=cp.float32).view(cp.int32)
-        array([1065353216], dtype=int32)
+    Examples
+    --------
+    >>> cp.asarray([1.0], dtype=cp.float32).view(cp.int32)
+    array([1065353216], dtype=int32)
     """
     if dtype is None or dtype is ndarray:
         return self[...]
@@ -116,18 +135,24 @@ def view(self: ndarray, dtype: Any = None) -> ndarray:
 def flatten(self: ndarray, order: str = "C") -> ndarray:
     """Returns a copy in one dimension.
 
-    Args:
-        order: the order in which elements are read: "C", "F", "A" or "K" (as in memory).
+    Parameters
+    ----------
+    order : str, default "C"
+        The order in which elements are read: "C", "F", "A" or "K" (as in memory).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    See Also:
-        ravel
+    See Also
+    --------
+    ravel
 
-    Examples:
-        >>> cp.asarray([[1, 2], [3, 4]]).flatten()
-        array([1, 2, 3, 4])
+    Examples
+    --------
+    >>> cp.asarray([[1, 2], [3, 4]]).flatten()
+    array([1, 2, 3, 4])
     """
     flat = manipulation.ravel(self, order)
     return flat.copy() if flat.shares_storage(self) else flat
@@ -136,17 +161,22 @@ def flatten(self: ndarray, order: str = "C") -> ndarray:
 def fill(self: ndarray, value: Any) -> None:
     """Writes one value to all elements.
 
-    Args:
-        value: a scalar or a 0-d array.
+    Parameters
+    ----------
+    value : array_like
+        A scalar or a 0-d array.
 
-    Raises:
-        ValueError: for an array with axes as the value.
+    Raises
+    ------
+    ValueError
+        For an array with axes as the value.
 
-    Examples:
-        >>> a = cp.zeros(3)
-        >>> a.fill(2)
-        >>> a
-        array([2., 2., 2.])
+    Examples
+    --------
+    >>> a = cp.zeros(3)
+    >>> a.fill(2)
+    >>> a
+    array([2., 2., 2.])
     """
     if getattr(value, "ndim", 0):
         raise ValueError("fill needs a scalar")
@@ -159,12 +189,15 @@ def fill(self: ndarray, value: Any) -> None:
 def tolist(self: ndarray) -> Any:
     """Returns the elements as Python scalars in nested lists. They are copied to the host.
 
-    Returns:
+    Returns
+    -------
+    list
         A list, or a scalar for a 0-d array.
 
-    Examples:
-        >>> cp.asarray([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
+    Examples
+    --------
+    >>> cp.asarray([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
     """
     if self.dtype_name == "bfloat16":
         self = _core.cast(self, "float32")
@@ -174,15 +207,19 @@ def tolist(self: ndarray) -> Any:
 def tobytes(self: ndarray, order: str = "C") -> bytes:
     r"""Returns the bytes of the elements. They are copied to the host.
 
-    Args:
-        order: the order of the elements: "C", "F" or "A".
+    Parameters
+    ----------
+    order : str, default "C"
+        The order of the elements: "C", "F" or "A".
 
-    Returns:
-        A bytes object.
+    Returns
+    -------
+    bytes
 
-    Examples:
-        >>> cp.asarray([1, 2], dtype=cp.uint8).tobytes()
-        b'\x01\x02'
+    Examples
+    --------
+    >>> cp.asarray([1, 2], dtype=cp.uint8).tobytes()
+    b'\x01\x02'
     """
     letter = order_letter(order, default="C")
     letter = fortran_or_c(self) if letter == "A" else letter
@@ -192,18 +229,23 @@ def tobytes(self: ndarray, order: str = "C") -> bytes:
 def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
     """Writes the elements to a file, in C order.
 
-    Args:
-        fid: the name of a file, or an open file.
-        sep: the separator of a text file; an empty one (the default) writes raw elements.
-        format: the format of an element in a text file.
+    Parameters
+    ----------
+    fid : str, path-like or file
+        The name of a file, or an open file.
+    sep : str, default ""
+        The separator of a text file; an empty one (the default) writes raw elements.
+    format : str, default "%s"
+        The format of an element in a text file.
 
-    Examples:
-        >>> import os, tempfile
-        >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
-        >>> cp.arange(3).tofile(name, sep=" ")
-        >>> with open(name) as file:
-        ...     file.read()
-        '0 1 2'
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
+    >>> cp.arange(3).tofile(name, sep=" ")
+    >>> with open(name) as file:
+    ...     file.read()
+    '0 1 2'
     """
     _core.to_numpy(self).tofile(fid, sep, format)
 
@@ -211,13 +253,15 @@ def tofile(self: ndarray, fid: Any, sep: str = "", format: str = "%s") -> None:
 def dumps(self: ndarray) -> bytes:
     """Returns the pickled array.
 
-    Returns:
-        A bytes object.
+    Returns
+    -------
+    bytes
 
-    Examples:
-        >>> import pickle
-        >>> pickle.loads(cp.arange(3).dumps())
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(cp.arange(3).dumps())
+    array([0, 1, 2])
     """
     import pickle
 
@@ -227,15 +271,18 @@ def dumps(self: ndarray) -> bytes:
 def dump(self: ndarray, file: Any) -> None:
     """Pickles the array to a file.
 
-    Args:
-        file: the name of a file, or a file opened for writing bytes.
+    Parameters
+    ----------
+    file : str, path-like or file
+        The name of a file, or a file opened for writing bytes.
 
-    Examples:
-        >>> import io, pickle
-        >>> file = io.BytesIO()
-        >>> cp.arange(3).dump(file)
-        >>> pickle.loads(file.getvalue())
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import io, pickle
+    >>> file = io.BytesIO()
+    >>> cp.arange(3).dump(file)
+    >>> pickle.loads(file.getvalue())
+    array([0, 1, 2])
     """
     data = dumps(self)
     if hasattr(file, "write"):
@@ -248,15 +295,20 @@ def dump(self: ndarray, file: Any) -> None:
 def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
     """Returns the elements with their bytes reversed.
 
-    Args:
-        inplace: whether to change the array itself.
+    Parameters
+    ----------
+    inplace : bool, default False
+        Whether to change the array itself.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape and dtype.
 
-    Examples:
-        >>> cp.asarray([1], dtype=cp.int16).byteswap()
-        array([256], dtype=int16)
+    Examples
+    --------
+    >>> cp.asarray([1], dtype=cp.int16).byteswap()
+    array([256], dtype=int16)
     """
     parts = 2 if self.dtype_name.startswith("complex") else 1
     size = self.itemsize // parts
@@ -273,23 +325,32 @@ def byteswap(self: ndarray, inplace: bool = False) -> ndarray:
 def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """Moves elements in place so that the kth ones are where sorting would put them.
 
-    Args:
-        kth: the position or positions.
-        axis: the axis, by default the last.
-        kind: "introselect", the only one.
-        order: None, because arrays have no fields.
+    Parameters
+    ----------
+    kth : array_like
+        The position or positions.
+    axis : int, default -1
+        The axis, by default the last.
+    kind : str, default "introselect"
+        "introselect", the only one.
+    order : array_like, optional
+        None, because arrays have no fields.
 
-    Raises:
-        ValueError: for a position out of bounds.
+    Raises
+    ------
+    ValueError
+        For a position out of bounds.
 
-    See Also:
-        argpartition, sort
+    See Also
+    --------
+    argpartition, sort
 
-    Examples:
-        >>> a = cp.asarray([7, 1, 5, 3])
-        >>> a.partition(1)
-        >>> a[1]
-        array(3)
+    Examples
+    --------
+    >>> a = cp.asarray([7, 1, 5, 3])
+    >>> a.partition(1)
+    >>> a[1]
+    array(3)
     """
     _core.update(self, sorting.partition(self, kth, operator.index(axis), kind, order))
 
@@ -297,15 +358,20 @@ def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect"
 def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:
     """Returns the complex conjugate. For a real array, returns the array itself.
 
-    Args:
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape and dtype.
 
-    Examples:
-        >>> cp.asarray([1 + 2j]).conjugate()
-        array([1.-2.j])
+    Examples
+    --------
+    >>> cp.asarray([1 + 2j]).conjugate()
+    array([1.-2.j])
     """
     result = _core.map("conjugate", self) if dtypes.kind(self.dtype_name) == "c" else self
     return write_out(out, result, "conjugate")
@@ -314,19 +380,26 @@ def conjugate(self: ndarray, out: ndarray | None = None) -> ndarray:
 def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
     """Returns the array on another device, or itself if it is there already.
 
-    Args:
-        device: "cpu", "cuda", "cuda:1", or a `cuprous.cuda.Device`.
-        stream: a stream whose work is waited for first; None (the default) stands for none.
+    Parameters
+    ----------
+    device : str or Device
+        "cpu", "cuda", "cuda:1", or a `cuprous.cuda.Device`.
+    stream : Stream, optional
+        A stream whose work is waited for first; None (the default) stands for none.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        RuntimeError: if the device cannot be used, with the cause.
+    Raises
+    ------
+    RuntimeError
+        If the device cannot be used, with the cause.
 
-    Examples:
-        >>> cp.arange(3).to_device("cpu")
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> cp.arange(3).to_device("cpu")
+    array([0, 1, 2])
     """
     interop.wait_for("to_device", stream)
     return _core.to_device(self, device_word(device))
@@ -335,8 +408,10 @@ def to_device(self: ndarray, device: Any, /, *, stream: Any = None) -> ndarray:
 def array_namespace(self: ndarray, *, api_version: str | None = None) -> Any:
     """`__array_namespace__`: the module `cuprous`.
 
-    Raises:
-        ValueError: for a version of the standard that is not supported.
+    Raises
+    ------
+    ValueError
+        For a version of the standard that is not supported.
     """
     check_version(api_version)
     return cuprous
@@ -360,18 +435,26 @@ def clip(
 ) -> ndarray:
     """Returns the elements limited to an interval. Either bound may be None.
 
-    Args:
-        min: the lower bound, a scalar or an array-like.
-        max: the upper bound, a scalar or an array-like.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        casting: the rule for the cast to the dtype of `out`.
+    Parameters
+    ----------
+    min : array_like, optional
+        The lower bound, a scalar or an array-like.
+    max : array_like, optional
+        The upper bound, a scalar or an array-like.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    casting : str, default "same_kind"
+        The rule for the cast to the dtype of `out`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Examples:
-        >>> cp.asarray([1, 5, 9]).clip(2, 6)
-        array([2, 5, 6])
+    Examples
+    --------
+    >>> cp.asarray([1, 5, 9]).clip(2, 6)
+    array([2, 5, 6])
     """
     return elementwise.clip(self, min, max, out, casting=casting)
 
@@ -379,17 +462,24 @@ def clip(
 def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarray | None = None) -> ndarray:
     """Returns the slices along an axis where a condition is true.
 
-    Args:
-        condition: a 1-d array-like of truth values.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    condition : array_like
+        A 1-d array-like of truth values.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Examples:
-        >>> cp.asarray([10, 20, 30]).compress([True, False, True])
-        array([10, 30])
+    Examples
+    --------
+    >>> cp.asarray([10, 20, 30]).compress([True, False, True])
+    array([10, 30])
     """
     return selection.compress(condition, self, axis, out)
 
@@ -397,16 +487,22 @@ def compress(self: ndarray, condition: Any, axis: int | None = None, out: ndarra
 def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
     """Returns each element repeated.
 
-    Args:
-        repeats: the count, or a count for each element.
-        axis: the axis; None (the default) flattens the array.
+    Parameters
+    ----------
+    repeats : int
+        The count, or a count for each element.
+    axis : int, optional
+        The axis; None (the default) flattens the array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Examples:
-        >>> cp.asarray([1, 2]).repeat(2)
-        array([1, 1, 2, 2])
+    Examples
+    --------
+    >>> cp.asarray([1, 2]).repeat(2)
+    array([1, 1, 2, 2])
     """
     return joining.repeat(self, repeats, axis)
 
@@ -438,8 +534,10 @@ def matmul_in_place(self: ndarray, other: Any) -> ndarray:
 def hash_value(self: ndarray) -> int:
     """The hash of a 0-d array's value, so that elements can be keys of dictionaries. Waits for the value.
 
-    Raises:
-        TypeError: for an array with axes, as NumPy.
+    Raises
+    ------
+    TypeError
+        For an array with axes, as NumPy.
     """
     if self.ndim:
         raise TypeError("unhashable type: 'cuprous.ndarray'")
@@ -476,16 +574,21 @@ def _real(self: ndarray) -> Any:
 def as_integer_ratio(self: ndarray) -> tuple[int, int]:
     """Returns the one element as a fraction in lowest terms.
 
-    Returns:
-        A pair of integers.
+    Returns
+    -------
+    pair of ints
 
-    Raises:
-        TypeError: if the array does not have exactly one element.
-        OverflowError: for infinity.
+    Raises
+    ------
+    TypeError
+        If the array does not have exactly one element.
+    OverflowError
+        For infinity.
 
-    Examples:
-        >>> cp.asarray(0.75).as_integer_ratio()
-        (3, 4)
+    Examples
+    --------
+    >>> cp.asarray(0.75).as_integer_ratio()
+    (3, 4)
     """
     ratio: tuple[int, int] = _real(self).as_integer_ratio()
     return ratio
@@ -503,20 +606,29 @@ def construct(
 
     `cp.array`, `cp.zeros` and similar functions create arrays. The class itself returns one with arbitrary contents.
 
-    Args:
-        shape: the shape, an integer or a sequence of integers.
-        dtype: the dtype, float64 by default.
-        memptr: the memory, an object with `.ptr` such as that of `cuda.alloc`; by default new memory.
-        strides: bytes from one element to the next along each axis, for `memptr`.
-        order: the memory order, "C" or "F".
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape, an integer or a sequence of integers.
+    dtype : dtype, optional
+        The dtype, float64 by default.
+    memptr : MemoryPointer, optional
+        The memory, an object with `.ptr` such as that of `cuda.alloc`; by default new memory.
+    strides : tuple of ints, optional
+        Bytes from one element to the next along each axis, for `memptr`.
+    order : str or None, default "C"
+        The memory order, "C" or "F".
 
-    Raises:
-        NotImplementedError: for `strides` without `memptr`.
+    Raises
+    ------
+    NotImplementedError
+        For `strides` without `memptr`.
 
-    Examples:
-        >>> a = cp.ndarray((2, 3), dtype=cp.float32)
-        >>> a.shape, a.dtype
-        ((2, 3), dtype('float32'))
+    Examples
+    --------
+    >>> a = cp.ndarray((2, 3), dtype=cp.float32)
+    >>> a.shape, a.dtype
+    ((2, 3), dtype('float32'))
     """
     if memptr is None and strides is None:
         return creation.empty(shape, dtype, order or "C")

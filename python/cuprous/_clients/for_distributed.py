@@ -21,8 +21,10 @@ def _header(x: Any) -> dict[str, Any]:
 def to_device_frames(x: Any) -> tuple[dict[str, Any], list[Any]]:
     """Returns a header and the array's memory as flat bytes on the GPU. An array with gaps is copied there.
 
-    Raises:
-        NotImplementedError: for an array on the CPU, which another family serializes.
+    Raises
+    ------
+    NotImplementedError
+        For an array on the CPU, which another family serializes.
     """
     if x.device_name == "cpu":
         raise NotImplementedError("the array is on the CPU")

@@ -34,8 +34,10 @@ JOIN, TIMEOUT = timedelta(seconds=60), timedelta(minutes=30)
 def meet(key: str, rank: int, size: int) -> Rendezvous:
     """Returns where ranks meet that know a key: rank 0 publishes its address and a secret in Ray's store.
 
-    Raises:
-        DistBackendError: if rank 0 does not come in time.
+    Raises
+    ------
+    DistBackendError
+        If rank 0 does not come in time.
     """
     if rank == 0:
         store = TCPStore(ray.util.get_node_ip_address(), 0, None, True, JOIN)

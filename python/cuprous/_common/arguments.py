@@ -30,8 +30,10 @@ NO_BOOLEAN_SUBTRACT = (
 def as_operands(args: Iterable[Any]) -> list[Any]:
     """Converts operands for `_core.map`: lists and NumPy arrays become arrays on the device of the first array.
 
-    Raises:
-        TypeError: for objects that cannot become device arrays.
+    Raises
+    ------
+    TypeError
+        For objects that cannot become device arrays.
     """
     args = list(args)
     like = next((x for x in args if isinstance(x, ndarray)), None)
@@ -46,8 +48,10 @@ def as_operands(args: Iterable[Any]) -> list[Any]:
 def target(x: Any, function: str) -> ndarray:
     """Returns the argument if it is an array, for functions that write to it or inspect it without conversion.
 
-    Raises:
-        TypeError: if it is anything else.
+    Raises
+    ------
+    TypeError
+        If it is anything else.
     """
     if not isinstance(x, ndarray):
         raise TypeError(f"[{function}] the array must be a cuprous.ndarray, not {type(x).__name__}")
@@ -87,8 +91,10 @@ def axis_error(axis: int, ndim: int, prefix: str | None = None) -> Exception:
 def normalize_axis(axis: Any, ndim: int, prefix: str | None = None) -> int:
     """Returns `axis` counted from the front.
 
-    Raises:
-        AxisError: if the axis is out of bounds.
+    Raises
+    ------
+    AxisError
+        If the axis is out of bounds.
     """
     i = operator.index(axis)
     if -ndim <= i < ndim:
@@ -101,8 +107,10 @@ def with_axis(a: ArrayLike, axis: Axis, scalars: bool = True) -> tuple[ndarray, 
 
     With `scalars` a 0-d array becomes an array of one element.
 
-    Raises:
-        AxisError: if the axis is out of bounds.
+    Raises
+    ------
+    AxisError
+        If the axis is out of bounds.
     """
     a = array(a)
     if axis is None or (scalars and not a.ndim):
@@ -169,8 +177,10 @@ def result_name(*operands: Any) -> str:
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Returns the shape that the shapes broadcast to.
 
-    Raises:
-        ValueError: if they do not broadcast.
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
     """
     ndim = max(map(len, shapes), default=0)
     result = [1] * ndim
@@ -216,8 +226,10 @@ def write_exactly(out: Any, result: ndarray, name: str, casting: str = "same_kin
 def truth_mask(where: Any) -> Any:
     """Converts `where=` to True or a bool array.
 
-    Raises:
-        TypeError: for another dtype.
+    Raises
+    ------
+    TypeError
+        For another dtype.
     """
     if where is True:
         return True
@@ -231,9 +243,12 @@ def truth_mask(where: Any) -> Any:
 def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
     """Converts the `where=` of a reduction to True or a bool array that broadcasts to the array's shape.
 
-    Raises:
-        TypeError: for another dtype than bool.
-        ValueError: for a mask that does not broadcast to the shape.
+    Raises
+    ------
+    TypeError
+        For another dtype than bool.
+    ValueError
+        For a mask that does not broadcast to the shape.
     """
     mask = truth_mask(where)
     if mask is not True and broadcast_shapes(mask.shape, shape) != shape:
@@ -245,8 +260,10 @@ def reduction_mask(where: Any, shape: tuple[int, ...]) -> Any:
 def check_subok(subok: Any) -> None:
     """Validates a ufunc's `subok` as NumPy does. It has no effect, since arrays have no subclasses.
 
-    Raises:
-        TypeError: for anything but a bool.
+    Raises
+    ------
+    TypeError
+        For anything but a bool.
     """
     if not isinstance(subok, bool):
         raise TypeError("'subok' must be a boolean")

@@ -79,10 +79,14 @@ def check_without_initial(ufunc: str, where: Any, reduced_count: int) -> None:
 def starting_value(initial: Any, name: str, like: ndarray) -> ndarray:
     """Returns a reduction's `initial` as a 0-d array of the dtype that it computes in, on the device of `like`.
 
-    Raises:
-        OverflowError: for an integer out of the dtype's range.
-        TypeError: for a complex number in a real dtype.
-        ValueError: for an array of several elements.
+    Raises
+    ------
+    OverflowError
+        For an integer out of the dtype's range.
+    TypeError
+        For a complex number in a real dtype.
+    ValueError
+        For an array of several elements.
     """
     if isinstance(initial, ndarray):
         if initial.ndim:

@@ -17,9 +17,12 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
     """Converts an array-like object to a device array. Shares its memory if `copy` is not True and the object allows
     it.
 
-    Raises:
-        TypeError: for objects whose elements are not numbers or bool.
-        ValueError: if `copy` is False and a copy is needed.
+    Raises
+    ------
+    TypeError
+        For objects whose elements are not numbers or bool.
+    ValueError
+        If `copy` is False and a copy is needed.
     """
     name = None if dtype is None else dtypes.name_of(dtype)
     order = order_letter(order)
@@ -46,8 +49,10 @@ def convert(x: Any, dtype: Any = None, order: str = "K", copy: bool | None = Non
 def copy_rule(copy: Any) -> bool | None:
     """Normalizes `copy=`: True (always copy), False (never copy) or None (copy if needed).
 
-    Raises:
-        ValueError: for a string.
+    Raises
+    ------
+    ValueError
+        For a string.
     """
     if copy is None or copy is True or copy is False:
         return copy
@@ -188,26 +193,38 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 def asnumpy(a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True) -> Any:
     """Converts to a NumPy array. Device arrays are copied to the host, other objects are converted by `numpy.asarray`.
 
-    Args:
-        a: an array, or another object that NumPy converts.
-        stream: a stream whose work is waited for first; None (the default) stands for none.
-        order: the memory order of the result: "C", "F", "A" or "K".
-        out: a NumPy array to write to, of the same shape and dtype.
-        blocking: has no effect, because a transfer always ends before the call returns.
+    Parameters
+    ----------
+    a : array_like
+        An array, or another object that NumPy converts.
+    stream : Stream, optional
+        A stream whose work is waited for first; None (the default) stands for none.
+    order : str, default "C"
+        The memory order of the result: "C", "F", "A" or "K".
+    out : ndarray, optional
+        A NumPy array to write to, of the same shape and dtype.
+    blocking : bool, default True
+        Has no effect, because a transfer always ends before the call returns.
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Raises:
-        TypeError: for an `out` that is not a NumPy array.
-        ValueError: for an `out` of another shape or dtype.
+    Raises
+    ------
+    TypeError
+        For an `out` that is not a NumPy array.
+    ValueError
+        For an `out` of another shape or dtype.
 
-    See Also:
-        asarray, get_array_module
+    See Also
+    --------
+    asarray, get_array_module
 
-    Examples:
-        >>> cp.asnumpy(cp.arange(3) * 2)
-        array([0, 2, 4])
+    Examples
+    --------
+    >>> cp.asnumpy(cp.arange(3) * 2)
+    array([0, 2, 4])
     """
     if isinstance(a, ndarray):
         return a.get(stream, order, out, blocking)

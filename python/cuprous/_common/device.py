@@ -14,21 +14,28 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 def show_code(array: _core.ndarray | None = None, device: str | None = None) -> str:
     """Returns the code generated for a pending array, or for the last program.
 
-    Args:
-        array: an array that is not computed yet.
-        device: "cuda" shows the CUDA C++ that an H200 would run, also on a machine without a GPU; by default the code
-            for the array's own device.
+    Parameters
+    ----------
+    array : ndarray, optional
+        An array that is not computed yet.
+    device : str, optional
+        "cuda" shows the CUDA C++ that an H200 would run, also on a machine without a GPU; by default the code for the
+        array's own device.
 
-    Returns:
+    Returns
+    -------
+    str
         The code, C++ or LLVM's language.
 
-    See Also:
-        explain
+    See Also
+    --------
+    explain
 
-    Examples:
-        >>> a = cp.arange(3) + 1.5
-        >>> "__global__" in cp.show_code(a, device="cuda")
-        True
+    Examples
+    --------
+    >>> a = cp.arange(3) + 1.5
+    >>> "__global__" in cp.show_code(a, device="cuda")
+    True
     """
     return _core.show_code(array, device)
 
@@ -36,12 +43,14 @@ def show_code(array: _core.ndarray | None = None, device: str | None = None) -> 
 def synchronize() -> None:
     """Submits the recorded operations and waits for them. Errors of the device are raised here at the latest.
 
-    See Also:
-        timeit, paced
+    See Also
+    --------
+    timeit, paced
 
-    Examples:
-        >>> a = cp.ones(3) + 1
-        >>> cp.synchronize()
+    Examples
+    --------
+    >>> a = cp.ones(3) + 1
+    >>> cp.synchronize()
     """
     _core.synchronize()
 
@@ -63,22 +72,28 @@ def set_device(device: Any) -> None:
     faster, given where its data are. `explain()` says why. Data are moved if that pays off, but not back and forth.
     Without a usable GPU all programs run on the CPU. Measurements by `cuprous calibrate` improve the model.
 
-    Args:
-        device: "cpu", "cuda", "cuda:1", "auto", or a `cuprous.cuda.Device`. "hip" and "hip:1" are GPUs of AMD;
-            "cuda" is a GPU of any maker.
+    Parameters
+    ----------
+    device : str or Device
+        "cpu", "cuda", "cuda:1", "auto", or a `cuprous.cuda.Device`. "hip" and "hip:1" are GPUs of AMD; "cuda" is a GPU
+        of any maker.
 
-    Raises:
-        RuntimeError: if the device cannot be used, with the cause.
+    Raises
+    ------
+    RuntimeError
+        If the device cannot be used, with the cause.
 
-    See Also:
-        get_device
+    See Also
+    --------
+    get_device
 
-    Examples:
-        >>> before = cp.get_device()
-        >>> cp.set_device("cpu")
-        >>> cp.get_device()
-        'cpu'
-        >>> cp.set_device(before)
+    Examples
+    --------
+    >>> before = cp.get_device()
+    >>> cp.set_device("cpu")
+    >>> cp.get_device()
+    'cpu'
+    >>> cp.set_device(before)
     """
     _core.set_device(device_word(device))
 
@@ -86,15 +101,19 @@ def set_device(device: Any) -> None:
 def get_device() -> str:
     """Returns the device of new arrays.
 
-    Returns:
+    Returns
+    -------
+    str
         A string: "cpu", "auto", or "cuda:0" with the number of a GPU, which is "hip:0" on a GPU of AMD.
 
-    See Also:
-        set_device
+    See Also
+    --------
+    set_device
 
-    Examples:
-        >>> cp.ones(3).device_name == cp.get_device()
-        True
+    Examples
+    --------
+    >>> cp.ones(3).device_name == cp.get_device()
+    True
     """
     return _core.get_device()
 
@@ -105,17 +124,23 @@ current_device = get_device
 class MemoryPool:
     """The engine's memory pool on a device, with CuPy's methods.
 
-    Args:
-        allocator: for CuPy's signature; only None, the engine's own memory.
-        device: the name of the device; by default the current device.
+    Parameters
+    ----------
+    allocator : callable, optional
+        For CuPy's signature; only None, the engine's own memory.
+    device : str, optional
+        The name of the device; by default the current device.
 
-    Raises:
-        NotImplementedError: for an allocator.
+    Raises
+    ------
+    NotImplementedError
+        For an allocator.
 
-    Examples:
-        >>> pool = cp.get_default_memory_pool()
-        >>> pool.used_bytes() <= pool.total_bytes()
-        True
+    Examples
+    --------
+    >>> pool = cp.get_default_memory_pool()
+    >>> pool.used_bytes() <= pool.total_bytes()
+    True
     """
 
     def __init__(self, allocator: Any = None, *, device: str | None = None) -> None:
@@ -126,15 +151,19 @@ class MemoryPool:
     def malloc(self, size: int) -> Any:
         """Allocates memory on the default device, as `cuda.alloc` does.
 
-        Args:
-            size: the number of bytes.
+        Parameters
+        ----------
+        size : int
+            The number of bytes.
 
-        Returns:
-            A `MemoryPointer`.
+        Returns
+        -------
+        MemoryPointer
 
-        Examples:
-            >>> memory = cp.get_default_memory_pool().malloc(16)
-            >>> memory.memset(0, 16)
+        Examples
+        --------
+        >>> memory = cp.get_default_memory_pool().malloc(16)
+        >>> memory.memset(0, 16)
         """
         return _core.empty((size,), "uint8").data
 
@@ -148,80 +177,96 @@ class MemoryPool:
     def used_bytes(self) -> int:
         """Returns the number of bytes in use by arrays.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> pool = cp.get_default_memory_pool()
-            >>> pool.used_bytes() >= 0
-            True
+        Examples
+        --------
+        >>> pool = cp.get_default_memory_pool()
+        >>> pool.used_bytes() >= 0
+        True
         """
         return self._stat("used_bytes")
 
     def free_bytes(self) -> int:
         """Returns the number of reserved bytes that are not in use.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> pool = cp.get_default_memory_pool()
-            >>> pool.free_bytes() >= 0
-            True
+        Examples
+        --------
+        >>> pool = cp.get_default_memory_pool()
+        >>> pool.free_bytes() >= 0
+        True
         """
         return self._stat("free_bytes")
 
     def total_bytes(self) -> int:
         """Returns the number of reserved bytes.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> pool = cp.get_default_memory_pool()
-            >>> pool.total_bytes() >= pool.used_bytes()
-            True
+        Examples
+        --------
+        >>> pool = cp.get_default_memory_pool()
+        >>> pool.total_bytes() >= pool.used_bytes()
+        True
         """
         return self._stat("total_bytes")
 
     def n_free_blocks(self) -> int:
         """Returns the number of reserved blocks that are not in use.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> cp.get_default_memory_pool().n_free_blocks() >= 0
-            True
+        Examples
+        --------
+        >>> cp.get_default_memory_pool().n_free_blocks() >= 0
+        True
         """
         return self._stat("n_free_blocks")
 
     def get_limit(self) -> int:
         """Returns the limit in bytes; 0 means that there is no limit.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> cp.get_default_memory_pool().get_limit() >= 0
-            True
+        Examples
+        --------
+        >>> cp.get_default_memory_pool().get_limit() >= 0
+        True
         """
         return self._stat("limit_bytes")
 
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         """Limits the pool to a number of bytes, or to a fraction of the GPU's memory; 0 removes the limit.
 
-        Args:
-            size: the number of bytes.
-            fraction: the part of the GPU's memory, 0 to 1.
+        Parameters
+        ----------
+        size : int, optional
+            The number of bytes.
+        fraction : float, optional
+            The part of the GPU's memory, 0 to 1.
 
-        Raises:
-            ValueError: for an invalid value, and if both are passed.
+        Raises
+        ------
+        ValueError
+            For an invalid value, and if both are passed.
 
-        Examples:
-            >>> pool = cp.get_default_memory_pool()
-            >>> pool.set_limit(fraction=0.5)  # doctest: +SKIP
-            >>> pool.set_limit(0)
+        Examples
+        --------
+        >>> pool = cp.get_default_memory_pool()
+        >>> pool.set_limit(fraction=0.5)  # doctest: +SKIP
+        >>> pool.set_limit(0)
         """
         if fraction is not None:
             if size is not None:
@@ -238,19 +283,23 @@ class MemoryPool:
     def free_all_blocks(self, stream: Any = None) -> None:
         """Frees all unused memory.
 
-        Args:
-            stream: has no effect, because all work runs on one stream.
+        Parameters
+        ----------
+        stream : Stream, optional
+            Has no effect, because all work runs on one stream.
 
-        Examples:
-            >>> cp.get_default_memory_pool().free_all_blocks()
+        Examples
+        --------
+        >>> cp.get_default_memory_pool().free_all_blocks()
         """
         _core.trim_memory(self._name)
 
     def free_all_free(self) -> None:
         """Does the same as `free_all_blocks`.
 
-        Examples:
-            >>> cp.get_default_memory_pool().free_all_free()
+        Examples
+        --------
+        >>> cp.get_default_memory_pool().free_all_free()
         """
         self.free_all_blocks()
 
@@ -261,15 +310,18 @@ _POOL = MemoryPool()
 def get_default_memory_pool() -> MemoryPool:
     """Returns the memory pool of the default device.
 
-    Returns:
-        A `MemoryPool`.
+    Returns
+    -------
+    MemoryPool
 
-    See Also:
-        get_default_pinned_memory_pool
+    See Also
+    --------
+    get_default_pinned_memory_pool
 
-    Examples:
-        >>> type(cp.get_default_memory_pool()).__name__
-        'MemoryPool'
+    Examples
+    --------
+    >>> type(cp.get_default_memory_pool()).__name__
+    'MemoryPool'
     """
     return _POOL
 
@@ -281,22 +333,30 @@ def fuse(*args: Any, **kwargs: Any) -> Callable[[_F], _F]: ...
 def fuse(*args: Any, **kwargs: Any) -> Any:
     """Returns the function unchanged: all operations are fused anyway. Exists for compatibility with CuPy.
 
-    Args:
-        *args: a function, or nothing to use the call as a decorator.
-        **kwargs: `kernel_name`, which has no effect.
+    Parameters
+    ----------
+    *args : callable
+        A function, or nothing to use the call as a decorator.
+    **kwargs : any
+        `kernel_name`, which has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator that returns it.
 
-    Raises:
-        TypeError: for other arguments than CuPy's: a function, or `kernel_name`.
+    Raises
+    ------
+    TypeError
+        For other arguments than CuPy's: a function, or `kernel_name`.
 
-    Examples:
-        >>> @cp.fuse
-        ... def f(x, y):
-        ...     return x * y + 1
-        >>> f(cp.arange(3), 10)
-        array([ 1, 11, 21])
+    Examples
+    --------
+    >>> @cp.fuse
+    ... def f(x, y):
+    ...     return x * y + 1
+    >>> f(cp.arange(3), 10)
+    array([ 1, 11, 21])
     """
     if unknown := kwargs.keys() - {"kernel_name"}:
         raise TypeError(f"fuse() got an unexpected keyword argument '{min(unknown)}'")
@@ -308,9 +368,10 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
 def show_config() -> None:
     """Prints versions, devices and memory.
 
-    Examples:
-        >>> cp.show_config()
-        Cuprous version         : ...
+    Examples
+    --------
+    >>> cp.show_config()
+    Cuprous version         : ...
     """
     for name, value in config().items():
         print(f"{name:<24}: {value}")

@@ -24,8 +24,10 @@ def dlpack(
 ) -> Any:  # fmt: skip
     """Returns a DLPack capsule that shares the memory, or holds a copy of it if `copy` is true.
 
-    Raises:
-        BufferError: for another device than the array's own or the host's, or if that needs a copy and `copy` is False.
+    Raises
+    ------
+    BufferError
+        For another device than the array's own or the host's, or if that needs a copy and `copy` is False.
     """
     source = self
     here = dlpack_device(self)
@@ -44,27 +46,37 @@ def dlpack(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> ndarray:
     """Returns an array that shares memory with another library's array, by DLPack.
 
-    Args:
-        x: an object with the methods `__dlpack__` and `__dlpack_device__`.
-        device: the device of the result; by default that of the memory.
-        copy: True always copies, False never, None (the default) only if needed.
+    Parameters
+    ----------
+    x : object
+        An object with the methods `__dlpack__` and `__dlpack_device__`.
+    device : str or Device, optional
+        The device of the result; by default that of the memory.
+    copy : bool, optional
+        True always copies, False never, None (the default) only if needed.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        TypeError: if the object has no `__dlpack__`.
-        BufferError: if a copy would be needed and `copy` is False.
+    Raises
+    ------
+    TypeError
+        If the object has no `__dlpack__`.
+    BufferError
+        If a copy would be needed and `copy` is False.
 
-    See Also:
-        asarray
+    See Also
+    --------
+    asarray
 
-    Examples:
-        >>> host = np.arange(3)
-        >>> a = cp.from_dlpack(host)
-        >>> host[0] = 9
-        >>> a
-        array([9, 1, 2])
+    Examples
+    --------
+    >>> host = np.arange(3)
+    >>> a = cp.from_dlpack(host)
+    >>> host[0] = 9
+    >>> a
+    array([9, 1, 2])
     """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, not {type(x)}")
@@ -89,15 +101,20 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> n
 def to_dlpack(array: ndarray) -> Any:
     """Returns a DLPack capsule of an array.
 
-    Args:
-        array: the array.
+    Parameters
+    ----------
+    array : ndarray
+        The array.
 
-    Returns:
+    Returns
+    -------
+    PyCapsule
         A capsule, for functions that take one.
 
-    Examples:
-        >>> type(cp.arange(3).toDlpack()).__name__
-        'PyCapsule'
+    Examples
+    --------
+    >>> type(cp.arange(3).toDlpack()).__name__
+    'PyCapsule'
     """
     return _core.to_dlpack(array, False, None, False)
 

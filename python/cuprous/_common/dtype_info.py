@@ -38,20 +38,26 @@ class finfo:
     Numbers (`bits`, `eps`, `max`, `min`, `smallest_normal`, …) are Python scalars, as the array API standard requires,
     so that they promote weakly. The other attributes are those of `numpy.finfo`.
 
-    Args:
-        dtype: a dtype, an array or a scalar.
+    Parameters
+    ----------
+    dtype : dtype
+        A dtype, an array or a scalar.
 
-    Raises:
-        ValueError: for other dtypes.
+    Raises
+    ------
+    ValueError
+        For other dtypes.
 
-    See Also:
-        iinfo, spacing, nextafter
+    See Also
+    --------
+    iinfo, spacing, nextafter
 
-    Examples:
-        >>> cp.finfo(cp.float32).eps
-        1.1920928955078125e-07
-        >>> cp.finfo(cp.float64).max
-        1.7976931348623157e+308
+    Examples
+    --------
+    >>> cp.finfo(cp.float32).eps
+    1.1920928955078125e-07
+    >>> cp.finfo(cp.float64).max
+    1.7976931348623157e+308
     """
 
     __slots__ = {"_info": "The object of NumPy or ml_dtypes.", "dtype": "The dtype that the limits belong to."}
@@ -93,21 +99,28 @@ def _plain(value: Any) -> Any:
 def iinfo(type: Any) -> Any:
     """Returns the limits of an integer dtype.
 
-    Args:
-        type: a dtype, an array or a scalar.
+    Parameters
+    ----------
+    type : dtype
+        A dtype, an array or a scalar.
 
-    Returns:
-        A `numpy.iinfo`.
+    Returns
+    -------
+    numpy.iinfo
 
-    Raises:
-        ValueError: for other dtypes.
+    Raises
+    ------
+    ValueError
+        For other dtypes.
 
-    See Also:
-        finfo
+    See Also
+    --------
+    finfo
 
-    Examples:
-        >>> cp.iinfo(cp.int16).max
-        32767
+    Examples
+    --------
+    >>> cp.iinfo(cp.int16).max
+    32767
     """
     import numpy as np
 
@@ -117,26 +130,35 @@ def iinfo(type: Any) -> Any:
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Returns true if a dtype is of a kind.
 
-    Args:
-        dtype: a NumPy dtype or scalar type.
-        kind: the standard's name for a group of dtypes ("bool", "signed integer", "unsigned integer", "integral", "real
-            floating", "complex floating", "numeric"), a dtype, or a tuple of these.
+    Parameters
+    ----------
+    dtype : dtype
+        A NumPy dtype or scalar type.
+    kind : str
+        The standard's name for a group of dtypes ("bool", "signed integer", "unsigned integer", "integral", "real
+        floating", "complex floating", "numeric"), a dtype, or a tuple of these.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        TypeError: if `dtype` is not a dtype, or `kind` is neither a string nor a dtype.
-        ValueError: for an unknown name of a kind.
+    Raises
+    ------
+    TypeError
+        If `dtype` is not a dtype, or `kind` is neither a string nor a dtype.
+    ValueError
+        For an unknown name of a kind.
 
-    See Also:
-        issubdtype
+    See Also
+    --------
+    issubdtype
 
-    Examples:
-        >>> cp.isdtype(cp.float32, "real floating")
-        True
-        >>> cp.isdtype(cp.int64, ("bool", "complex floating"))
-        False
+    Examples
+    --------
+    >>> cp.isdtype(cp.float32, "real floating")
+    True
+    >>> cp.isdtype(cp.int64, ("bool", "complex floating"))
+    False
     """
     import numpy as np
 
@@ -161,23 +183,32 @@ def _is_kind(dtype: Any, kind: Any) -> bool:
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Returns true if a casting rule allows a cast.
 
-    Args:
-        from_: a dtype, or an array.
-        to: a dtype.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    Parameters
+    ----------
+    from_ : dtype
+        A dtype, or an array.
+    to : dtype
+        A dtype.
+    casting : str, default "safe"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        TypeError: for None.
+    Raises
+    ------
+    TypeError
+        For None.
 
-    See Also:
-        result_type
+    See Also
+    --------
+    result_type
 
-    Examples:
-        >>> cp.can_cast(cp.int32, cp.float64), cp.can_cast(cp.float64, cp.int32)
-        (True, False)
+    Examples
+    --------
+    >>> cp.can_cast(cp.int32, cp.float64), cp.can_cast(cp.float64, cp.int32)
+    (True, False)
     """
     if from_ is None or to is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
@@ -192,22 +223,30 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
 def promote_types(type1: Any, type2: Any) -> Any:
     """Returns the smallest `numpy.dtype` that both dtypes cast to safely.
 
-    Args:
-        type1: a dtype.
-        type2: a dtype.
+    Parameters
+    ----------
+    type1 : dtype
+        A dtype.
+    type2 : dtype
+        A dtype.
 
-    Returns:
-        A `numpy.dtype`.
+    Returns
+    -------
+    numpy.dtype
 
-    Raises:
-        TypeError: for None, and for dtypes without a common dtype.
+    Raises
+    ------
+    TypeError
+        For None, and for dtypes without a common dtype.
 
-    See Also:
-        result_type, dtype, can_cast
+    See Also
+    --------
+    result_type, dtype, can_cast
 
-    Examples:
-        >>> cp.promote_types(cp.int32, cp.float32)
-        dtype('float64')
+    Examples
+    --------
+    >>> cp.promote_types(cp.int32, cp.float32)
+    dtype('float64')
     """
     if type1 is None or type2 is None:
         raise TypeError("did not understand one of the types; 'None' not accepted")
@@ -222,21 +261,28 @@ def promote_types(type1: Any, type2: Any) -> Any:
 def result_type(*arrays_and_dtypes: Any) -> Any:
     """Returns the `numpy.dtype` that arrays and dtypes promote to; Python scalars are weak.
 
-    Args:
-        *arrays_and_dtypes: arrays, dtypes and scalars.
+    Parameters
+    ----------
+    *arrays_and_dtypes : array_like
+        Arrays, dtypes and scalars.
 
-    Returns:
-        A `numpy.dtype`.
+    Returns
+    -------
+    numpy.dtype
 
-    Raises:
-        ValueError: without arguments.
+    Raises
+    ------
+    ValueError
+        Without arguments.
 
-    See Also:
-        promote_types, can_cast
+    See Also
+    --------
+    promote_types, can_cast
 
-    Examples:
-        >>> cp.result_type(cp.ones(3, cp.float32), 2.5)
-        dtype('float32')
+    Examples
+    --------
+    >>> cp.result_type(cp.ones(3, cp.float32), 2.5)
+    dtype('float32')
     """
     strong = [None if type(x) in dtypes.OF_SCALARS else _device_name(_dtype_of(x)) for x in arrays_and_dtypes]
     if "bfloat16" not in strong:  # NumPy does not promote it with float16 and Python scalars
@@ -259,18 +305,23 @@ def min_scalar_type(a: Any) -> Any:
     """Returns the smallest dtype that holds a scalar's value. The value is copied to the host. For an array, returns
     its dtype.
 
-    Args:
-        a: a scalar or an array.
+    Parameters
+    ----------
+    a : array_like
+        A scalar or an array.
 
-    Returns:
-        A `numpy.dtype`.
+    Returns
+    -------
+    numpy.dtype
 
-    See Also:
-        result_type, promote_types, dtype, can_cast
+    See Also
+    --------
+    result_type, promote_types, dtype, can_cast
 
-    Examples:
-        >>> cp.min_scalar_type(300)
-        dtype('uint16')
+    Examples
+    --------
+    >>> cp.min_scalar_type(300)
+    dtype('uint16')
     """
     import numpy as np
 
@@ -283,8 +334,10 @@ def min_scalar_type(a: Any) -> Any:
 def dtypes_of(kind: Any = None) -> dict[str, Any]:
     """Returns the array API's dtypes of a kind (None: all), by name.
 
-    Raises:
-        ValueError: for an unknown kind.
+    Raises
+    ------
+    ValueError
+        For an unknown kind.
     """
     letters = ""
     for word in kind if isinstance(kind, tuple) else ("bool", "numeric") if kind is None else (kind,):
@@ -301,21 +354,29 @@ def dtypes_of(kind: Any = None) -> dict[str, Any]:
 def common_type(*arrays: Any) -> Any:
     """Returns the floating or complex type that arrays promote to. Integers count as float64.
 
-    Args:
-        *arrays: arrays.
+    Parameters
+    ----------
+    *arrays : array_like
+        Arrays.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy scalar type.
 
-    Raises:
-        TypeError: for bool arrays, and for objects that are not arrays.
+    Raises
+    ------
+    TypeError
+        For bool arrays, and for objects that are not arrays.
 
-    See Also:
-        dtype, mintypecode
+    See Also
+    --------
+    dtype, mintypecode
 
-    Examples:
-        >>> cp.common_type(cp.ones(2, cp.float32), cp.ones(2, int)).__name__
-        'float64'
+    Examples
+    --------
+    >>> cp.common_type(cp.ones(2, cp.float32), cp.ones(2, int)).__name__
+    'float64'
     """
     result = "float16"
     for a in arrays:

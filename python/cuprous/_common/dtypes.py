@@ -43,8 +43,10 @@ _COMPONENTS = {"complex64": "float32", "complex128": "float64"}
 def name_of(dtype: Any) -> str:
     """Returns the name of a dtype-like ("float32", float, np.float32, np.dtype(...)); None means float64.
 
-    Raises:
-        TypeError: for dtypes that devices do not have (object, strings, dates, foreign byte orders).
+    Raises
+    ------
+    TypeError
+        For dtypes that devices do not have (object, strings, dates, foreign byte orders).
     """
     if dtype is None:
         return "float64"

@@ -31,8 +31,10 @@ _Index: TypeAlias = "ndarray | int"
 def checked_index(i: int, n: int, axis: int, inclusive: bool = False) -> int:
     """Returns a nonnegative index of an axis of `n` elements; `inclusive` allows `n`.
 
-    Raises:
-        IndexError: if the index is out of bounds.
+    Raises
+    ------
+    IndexError
+        If the index is out of bounds.
     """
     if not -n <= i < n + inclusive:
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
@@ -68,9 +70,10 @@ def _host_index(item: Any, n: int, axis: int) -> ndarray:
 def wrapped(index: ndarray, n: int, axis: int) -> ndarray:
     """Wraps a device index array into 0..n. An index out of bounds raises on the CPU; on a GPU it wraps, as in CuPy.
 
-    Raises:
-        IndexError: if the dtype is not an integer, for an index out of bounds on the CPU, and for any index of an
-            empty axis.
+    Raises
+    ------
+    IndexError
+        If the dtype is not an integer, for an index out of bounds on the CPU, and for any index of an empty axis.
     """
     if dtypes.kind(index.dtype_name) not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -383,8 +386,10 @@ def plan(a: ndarray, key: Any) -> _ResolvedKey:
 def broadcast_value(value: ndarray, shape: tuple[int, ...]) -> ndarray:
     """Broadcasts values to the shape of the selected elements.
 
-    Raises:
-        ValueError: if they do not broadcast.
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
     """
     try:
         fits = broadcast_shapes(value.shape, shape) == shape

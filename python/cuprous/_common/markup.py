@@ -35,10 +35,14 @@ def preformatted(text: str) -> str:
 def bar(parts: Iterable[tuple[str, float, str]], whole: float, width: int = 240) -> str:
     """Returns a bar of parts side by side.
 
-    Args:
-        parts: label, value and color of each part; the label is shown by browsers when the pointer rests on it.
-        whole: the value of a bar with full width.
-        width: that width in pixels.
+    Parameters
+    ----------
+    parts : iterable of tuple (str, float, str)
+        Label, value and color of each part; the label is shown by browsers when the pointer rests on it.
+    whole : float
+        The value of a bar with full width.
+    width : int, default 240
+        That width in pixels.
     """
     spans = (
         f'<span title="{escape(label)}" style="display:inline-block;height:.8em;background:{color};'
@@ -52,10 +56,14 @@ def bar(parts: Iterable[tuple[str, float, str]], whole: float, width: int = 240)
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
     """Returns a table.
 
-    Args:
-        head: the titles of the columns.
-        rows: cells that are HTML already.
-        numbers: the columns that are aligned to the right.
+    Parameters
+    ----------
+    head : sequence of str
+        The titles of the columns.
+    rows : iterable of sequence of str
+        Cells that are HTML already.
+    numbers : sequence of ints, optional
+        The columns that are aligned to the right.
     """
 
     def line(cells: Sequence[str], tag: str) -> str:

@@ -24,18 +24,24 @@ def select_flat(mask: ndarray, values: ndarray) -> ndarray:
 def flatnonzero(a: ArrayLike) -> ndarray:
     """Returns the indices (int64) of the nonzero elements of the flattened array.
 
-    Args:
-        a: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array. Its length is copied to the host.
 
-    See Also:
-        nonzero, ravel
+    See Also
+    --------
+    nonzero, ravel
 
-    Examples:
-        >>> cp.flatnonzero([0, 3, 0, 5])
-        array([1, 3])
+    Examples
+    --------
+    >>> cp.flatnonzero([0, 3, 0, 5])
+    array([1, 3])
     """
     mask = astype(array(a), "bool").reshape(-1)
     if mask.size == 0:

@@ -70,9 +70,12 @@ def defaults(function: Callable[..., Any]) -> dict[str, Any]:
 def documented(parameters: Mapping[str, str], **sections: str) -> Callable[[_F], _F]:
     """Returns a decorator that completes docstrings by what functions or classes of a module have in common.
 
-    Args:
-        parameters: descriptions by "name : type", for parameters that a docstring does not describe.
-        sections: sections by title, for docstrings that do not have them.
+    Parameters
+    ----------
+    parameters : mapping of str to str
+        Descriptions by "name : type", for parameters that a docstring does not describe.
+    **sections : str
+        Sections by title, for docstrings that do not have them.
     """
     shared = {name: (kind, text) for key, text in parameters.items() for name, _, kind in [key.partition(" : ")]}
 

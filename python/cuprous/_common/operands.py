@@ -51,8 +51,10 @@ def operand_like(like: ndarray, x: Any) -> Any:
     """Converts a list or NumPy array to an array on the device of `like`, the other operand (a hook of the native
     type). Returns None if the object implements the operator itself.
 
-    Raises:
-        TypeError: for an unsupported dtype, and in the mode "refuse".
+    Raises
+    ------
+    TypeError
+        For an unsupported dtype, and in the mode "refuse".
     """
     if hasattr(type(x), "__cupy_get_ndarray__"):
         return convert(x)

@@ -18,14 +18,18 @@ def bytes_at(address: int, count: int, owner: Any = None, device: str | None = N
 class MemoryPointer:
     """A pointer into an array's memory, which it keeps alive: `array.data.ptr` is the address.
 
-    Args:
-        array: the array.
-        offset: bytes from the array's first element.
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+    offset : int, default 0
+        Bytes from the array's first element.
 
-    Examples:
-        >>> x = cp.arange(3, dtype="float32")
-        >>> (x.data + 4).ptr - x.data.ptr
-        4
+    Examples
+    --------
+    >>> x = cp.arange(3, dtype="float32")
+    >>> (x.data + 4).ptr - x.data.ptr
+    4
     """
 
     __slots__ = ("_array", "_offset")
@@ -57,15 +61,19 @@ class MemoryPointer:
     def copy_from_device(self, src: MemoryPointer, size: int) -> None:
         """Copies bytes from other device memory.
 
-        Args:
-            src: a pointer to them.
-            size: the number of bytes.
+        Parameters
+        ----------
+        src : MemoryPointer
+            A pointer to them.
+        size : int
+            The number of bytes.
 
-        Examples:
-            >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
-            >>> y.data.copy_from_device(x.data, x.nbytes)
-            >>> y
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
+        >>> y.data.copy_from_device(x.data, x.nbytes)
+        >>> y
+        array([0, 1, 2])
         """
         if size:
             _core.update(self._bytes(size), src._bytes(size))
@@ -73,18 +81,24 @@ class MemoryPointer:
     def copy_from_host(self, mem: Any, size: int) -> None:
         """Copies bytes from the host.
 
-        Args:
-            mem: a host address, as an int or a ctypes pointer, or an object with a buffer.
-            size: the number of bytes.
+        Parameters
+        ----------
+        mem : int or object
+            A host address, as an int or a ctypes pointer, or an object with a buffer.
+        size : int
+            The number of bytes.
 
-        Raises:
-            ValueError: for a buffer that is not contiguous, or has fewer bytes.
+        Raises
+        ------
+        ValueError
+            For a buffer that is not contiguous, or has fewer bytes.
 
-        Examples:
-            >>> x = cp.zeros(3, dtype=int)
-            >>> x.data.copy_from_host(np.arange(3), x.nbytes)
-            >>> x
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x = cp.zeros(3, dtype=int)
+        >>> x.data.copy_from_host(np.arange(3), x.nbytes)
+        >>> x
+        array([0, 1, 2])
         """
         if size:
             _core.update(self._bytes(size), _core.from_numpy(_host(mem, size), self._array.device_name))
@@ -92,33 +106,43 @@ class MemoryPointer:
     def copy_from(self, mem: Any, size: int) -> None:
         """Copies bytes from device or host memory.
 
-        Args:
-            mem: a pointer to device memory, or what `copy_from_host` takes.
-            size: the number of bytes.
+        Parameters
+        ----------
+        mem : int or object
+            A pointer to device memory, or what `copy_from_host` takes.
+        size : int
+            The number of bytes.
 
-        Examples:
-            >>> x = cp.zeros(3, dtype=int)
-            >>> x.data.copy_from(np.arange(3), x.nbytes)
-            >>> x
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x = cp.zeros(3, dtype=int)
+        >>> x.data.copy_from(np.arange(3), x.nbytes)
+        >>> x
+        array([0, 1, 2])
         """
         (self.copy_from_device if isinstance(mem, MemoryPointer) else self.copy_from_host)(mem, size)
 
     def copy_to_host(self, mem: Any, size: int) -> None:
         """Copies bytes to the host.
 
-        Args:
-            mem: a host address, as an int or a ctypes pointer, or an object with a buffer.
-            size: the number of bytes.
+        Parameters
+        ----------
+        mem : int or object
+            A host address, as an int or a ctypes pointer, or an object with a buffer.
+        size : int
+            The number of bytes.
 
-        Raises:
-            ValueError: for a buffer that is not contiguous, or has fewer bytes.
+        Raises
+        ------
+        ValueError
+            For a buffer that is not contiguous, or has fewer bytes.
 
-        Examples:
-            >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
-            >>> x.data.copy_to_host(host, x.nbytes)
-            >>> host
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
+        >>> x.data.copy_to_host(host, x.nbytes)
+        >>> host
+        array([0, 1, 2])
         """
         if size:
             _core.to_numpy(self._bytes(size), _host(mem, size))
@@ -126,15 +150,19 @@ class MemoryPointer:
     def memset(self, value: int, size: int) -> None:
         """Sets bytes to a value.
 
-        Args:
-            value: the value, of which the lowest 8 bits count.
-            size: the number of bytes.
+        Parameters
+        ----------
+        value : int
+            The value, of which the lowest 8 bits count.
+        size : int
+            The number of bytes.
 
-        Examples:
-            >>> x = cp.ones(3, dtype=int)
-            >>> x.data.memset(0, x.nbytes)
-            >>> x
-            array([0, 0, 0])
+        Examples
+        --------
+        >>> x = cp.ones(3, dtype=int)
+        >>> x.data.memset(0, x.nbytes)
+        >>> x
+        array([0, 0, 0])
         """
         if size:
             _core.update(self._bytes(size), _core.full((), int(value) % 256, "uint8"))
@@ -144,80 +172,105 @@ class MemoryPointer:
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
         """Copies bytes from other device memory, in order with all other work.
 
-        Args:
-            src: a pointer to them.
-            size: the number of bytes.
-            stream: has no effect: all work runs in order.
+        Parameters
+        ----------
+        src : MemoryPointer
+            A pointer to them.
+        size : int
+            The number of bytes.
+        stream : Stream, optional
+            Has no effect: all work runs in order.
 
-        Examples:
-            >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
-            >>> y.data.copy_from_device_async(x.data, x.nbytes)
-            >>> y
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x, y = cp.arange(3), cp.zeros(3, dtype=int)
+        >>> y.data.copy_from_device_async(x.data, x.nbytes)
+        >>> y
+        array([0, 1, 2])
         """
         self.copy_from_device(src, size)
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
         """Copies bytes from the host, in order with all other work.
 
-        Args:
-            mem: what `copy_from_host` takes.
-            size: the number of bytes.
-            stream: has no effect: all work runs in order.
+        Parameters
+        ----------
+        mem : int or object
+            What `copy_from_host` takes.
+        size : int
+            The number of bytes.
+        stream : Stream, optional
+            Has no effect: all work runs in order.
 
-        Examples:
-            >>> x = cp.zeros(3, dtype=int)
-            >>> x.data.copy_from_host_async(np.arange(3), x.nbytes)
-            >>> x
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x = cp.zeros(3, dtype=int)
+        >>> x.data.copy_from_host_async(np.arange(3), x.nbytes)
+        >>> x
+        array([0, 1, 2])
         """
         self.copy_from_host(mem, size)
 
     def copy_from_async(self, mem: Any, size: int, stream: Any = None) -> None:
         """Copies bytes from device or host memory, in order with all other work.
 
-        Args:
-            mem: what `copy_from` takes.
-            size: the number of bytes.
-            stream: has no effect: all work runs in order.
+        Parameters
+        ----------
+        mem : int or object
+            What `copy_from` takes.
+        size : int
+            The number of bytes.
+        stream : Stream, optional
+            Has no effect: all work runs in order.
 
-        Examples:
-            >>> x = cp.zeros(3, dtype=int)
-            >>> x.data.copy_from_async(np.arange(3), x.nbytes)
-            >>> x
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x = cp.zeros(3, dtype=int)
+        >>> x.data.copy_from_async(np.arange(3), x.nbytes)
+        >>> x
+        array([0, 1, 2])
         """
         self.copy_from(mem, size)
 
     def copy_to_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
         """Copies bytes to the host, in order with all other work. The copy is finished on return.
 
-        Args:
-            mem: what `copy_to_host` takes.
-            size: the number of bytes.
-            stream: has no effect: all work runs in order.
+        Parameters
+        ----------
+        mem : int or object
+            What `copy_to_host` takes.
+        size : int
+            The number of bytes.
+        stream : Stream, optional
+            Has no effect: all work runs in order.
 
-        Examples:
-            >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
-            >>> x.data.copy_to_host_async(host, x.nbytes)
-            >>> host
-            array([0, 1, 2])
+        Examples
+        --------
+        >>> x, host = cp.arange(3), np.zeros(3, dtype=int)
+        >>> x.data.copy_to_host_async(host, x.nbytes)
+        >>> host
+        array([0, 1, 2])
         """
         self.copy_to_host(mem, size)
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
         """Sets bytes to a value, in order with all other work.
 
-        Args:
-            value: the value, of which the lowest 8 bits count.
-            size: the number of bytes.
-            stream: has no effect: all work runs in order.
+        Parameters
+        ----------
+        value : int
+            The value, of which the lowest 8 bits count.
+        size : int
+            The number of bytes.
+        stream : Stream, optional
+            Has no effect: all work runs in order.
 
-        Examples:
-            >>> x = cp.ones(3, dtype=int)
-            >>> x.data.memset_async(0, x.nbytes)
-            >>> x
-            array([0, 0, 0])
+        Examples
+        --------
+        >>> x = cp.ones(3, dtype=int)
+        >>> x.data.memset_async(0, x.nbytes)
+        >>> x
+        array([0, 0, 0])
         """
         self.memset(value, size)
 
@@ -255,15 +308,19 @@ def _host(mem: Any, size: int) -> Any:
 def alloc(size: int) -> MemoryPointer:
     """Allocates memory on the default device, which is freed with the last reference to it.
 
-    Args:
-        size: the number of bytes.
+    Parameters
+    ----------
+    size : int
+        The number of bytes.
 
-    Returns:
-        A `MemoryPointer`.
+    Returns
+    -------
+    MemoryPointer
 
-    Examples:
-        >>> memory = cuda.alloc(16)
-        >>> memory.memset(0, 16)
+    Examples
+    --------
+    >>> memory = cuda.alloc(16)
+    >>> memory.memset(0, 16)
     """
     return MemoryPointer(_core.empty((size,), "uint8"))
 
@@ -272,8 +329,10 @@ def at(memptr: Any, shape: tuple[int, ...], dtype: str, strides: Any, order: str
     """Returns an array on existing memory: `memptr` has `.ptr` and is kept alive. Strides are in bytes; None means
     those of a contiguous array in `order`.
 
-    Raises:
-        NotImplementedError: for strides that are not multiples of the item size.
+    Raises
+    ------
+    NotImplementedError
+        For strides that are not multiples of the item size.
     """
     itemsize = dtypes.itemsize(dtype)
     if strides is None:

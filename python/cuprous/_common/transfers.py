@@ -24,18 +24,20 @@ class ImplicitConversionError(TypeError):
     """An array would be copied to the host, or exposed to other code, implicitly. Raised in mode "refuse" of
     `set_transfers`.
 
-    Examples:
-        >>> issubclass(cp.ImplicitConversionError, TypeError)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.ImplicitConversionError, TypeError)
+    True
     """
 
 
 class TransferWarning(UserWarning):
     """Warning for a source line that implicitly copies a large array between host and device.
 
-    Examples:
-        >>> issubclass(cp.TransferWarning, UserWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.TransferWarning, UserWarning)
+    True
     """
 
 
@@ -62,19 +64,24 @@ class set_transfers:
     Explicit copies (`get`, `asnumpy`, `asarray`) always work. At the end of a `with` statement the previous mode is
     restored. `explain()` lists the copies with their lines.
 
-    Args:
-        mode: "warn" (the default) copies, and warns once for each line that copies more than 1 MiB; "allow" copies
-            without a warning; "refuse" raises `TypeError`, as CuPy does, also on the CPU.
+    Parameters
+    ----------
+    mode : str
+        "warn" (the default) copies, and warns once for each line that copies more than 1 MiB; "allow" copies without a
+        warning; "refuse" raises `TypeError`, as CuPy does, also on the CPU.
 
-    Raises:
-        ValueError: for another mode.
+    Raises
+    ------
+    ValueError
+        For another mode.
 
-    Examples:
-        >>> with cp.set_transfers("refuse"):
-        ...     np.asarray(cp.ones(3))
-        Traceback (most recent call last):
-            ...
-        cuprous.ImplicitConversionError: Implicit conversion to a NumPy array is not allowed. Please use `.get()` ...
+    Examples
+    --------
+    >>> with cp.set_transfers("refuse"):
+    ...     np.asarray(cp.ones(3))
+    Traceback (most recent call last):
+        ...
+    cuprous.ImplicitConversionError: Implicit conversion to a NumPy array is not allowed. Please use `.get()` ...
     """
 
     def __init__(self, mode: str) -> None:
@@ -93,16 +100,20 @@ class set_transfers:
 def get_transfers() -> dict[str, Any]:
     """Returns what was implicitly copied between host and device so far.
 
-    Returns:
+    Returns
+    -------
+    dict
         A dictionary: "mode" of `set_transfers`, the total number of "copies" and "bytes", and "lines", a dictionary
         from (direction, "file:line") to (copies, bytes).
 
-    See Also:
-        set_transfers
+    See Also
+    --------
+    set_transfers
 
-    Examples:
-        >>> cp.get_transfers()["mode"]
-        'warn'
+    Examples
+    --------
+    >>> cp.get_transfers()["mode"]
+    'warn'
     """
     with _State.lock:
         lines = {key: (line.copies, line.bytes) for key, line in _State.lines.items()}
@@ -120,8 +131,10 @@ def refuses() -> bool:
 def refuse_reading() -> None:
     """Raises if the mode forbids implicit copies to the host.
 
-    Raises:
-        ImplicitConversionError: in the mode "refuse".
+    Raises
+    ------
+    ImplicitConversionError
+        In the mode "refuse".
     """
     if _State.mode == "refuse":
         raise ImplicitConversionError(
@@ -140,8 +153,10 @@ def count_download(array: ndarray) -> None:
 def count_upload(x: Any, device: str) -> None:
     """Counts an implicit copy of a NumPy operand to a device.
 
-    Raises:
-        TypeError: in the mode "refuse".
+    Raises
+    ------
+    TypeError
+        In the mode "refuse".
     """
     if _State.mode == "refuse":
         raise TypeError(f"Unsupported type {type(x)}; move it to the device with cp.asarray(...) first")

@@ -95,9 +95,12 @@ ESTIMATORS: dict[str, Callable[[ndarray], float]] = {
 def count(a: ndarray, name: str, range: Range, weights: Any, histogram: Callable[..., Any]) -> int:
     """Returns the number of bins that the estimator `name` gives for the data within the range.
 
-    Raises:
-        TypeError: if weights are given, which no estimator supports.
-        ValueError: if no estimator has this name.
+    Raises
+    ------
+    TypeError
+        If weights are given, which no estimator supports.
+    ValueError
+        If no estimator has this name.
     """
     if name not in (*ESTIMATORS, "stone"):
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")

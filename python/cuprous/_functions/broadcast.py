@@ -11,19 +11,25 @@ from cuprous._functions.manipulation import broadcast_to
 class broadcast:
     """Arrays broadcast against each other, as `numpy.broadcast`, but without NumPy's iteration over scalars.
 
-    Args:
-        *args: arrays or array-likes.
+    Parameters
+    ----------
+    *args : array_like
+        Arrays or array-likes.
 
-    Raises:
-        ValueError: if the shapes do not broadcast.
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
 
-    See Also:
-        broadcast_arrays, broadcast_to, broadcast_shapes
+    See Also
+    --------
+    broadcast_arrays, broadcast_to, broadcast_shapes
 
-    Examples:
-        >>> b = cp.broadcast([[1], [2]], [10, 20, 30])
-        >>> b.shape, b.size
-        ((2, 3), 6)
+    Examples
+    --------
+    >>> b = cp.broadcast([[1], [2]], [10, 20, 30])
+    >>> b.shape, b.size
+    ((2, 3), 6)
     """
 
     __slots__ = {"_arrays": "The operands.", "shape": "The common shape."}

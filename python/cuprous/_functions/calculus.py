@@ -39,27 +39,39 @@ from cuprous._ufuncs.gufuncs import matmul
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
     """Returns the n-th difference of adjacent elements along an axis.
 
-    Args:
-        a: an array or array-like.
-        n: how often differences are taken.
-        axis: the axis, by default the last.
-        prepend: values to put before the array along the axis.
-        append: values to put after the array along the axis.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    n : int, default 1
+        How often differences are taken.
+    axis : int, default -1
+        The axis, by default the last.
+    prepend : array_like, optional
+        Values to put before the array along the axis.
+    append : array_like, optional
+        Values to put after the array along the axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array that is shorter by `n` along the axis. Differences of bool are "not equal".
 
-    Raises:
-        ValueError: for a negative `n`, or a 0-d array.
+    Raises
+    ------
+    ValueError
+        For a negative `n`, or a 0-d array.
 
-    See Also:
-        gradient, ediff1d, cumsum
+    See Also
+    --------
+    gradient, ediff1d, cumsum
 
-    Examples:
-        >>> cp.diff([1, 4, 9, 16])
-        array([3, 5, 7])
-        >>> cp.diff([1, 4, 9, 16], n=2)
-        array([2, 2])
+    Examples
+    --------
+    >>> cp.diff([1, 4, 9, 16])
+    array([3, 5, 7])
+    >>> cp.diff([1, 4, 9, 16], n=2)
+    array([2, 2])
     """
     if n == 0:
         return a
@@ -84,23 +96,33 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> ndarray:
     """Returns the differences of adjacent elements of the flattened array.
 
-    Args:
-        ary: an array or array-like.
-        to_end: values to put after the differences.
-        to_begin: values to put before the differences.
+    Parameters
+    ----------
+    ary : array_like
+        An array or array-like.
+    to_end : array_like, optional
+        Values to put after the differences.
+    to_begin : array_like, optional
+        Values to put before the differences.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    Raises:
-        TypeError: for values that do not cast to the array's dtype.
+    Raises
+    ------
+    TypeError
+        For values that do not cast to the array's dtype.
 
-    See Also:
-        diff, gradient
+    See Also
+    --------
+    diff, gradient
 
-    Examples:
-        >>> cp.ediff1d([1, 4, 9], to_begin=0)
-        array([0, 3, 5])
+    Examples
+    --------
+    >>> cp.ediff1d([1, 4, 9], to_begin=0)
+    array([0, 3, 5])
     """
     flat = array(ary).reshape(-1)
     steps = flat[1:] - flat[:-1]
@@ -121,27 +143,39 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
     """Returns central differences along axes, and one-sided differences at the edges.
 
-    Args:
-        f: an array or array-like.
-        *varargs: the spacings: one number for all axes, or a number or 1-d coordinates for each axis.
-        axis: the axis or axes; None (the default) takes all.
-        edge_order: the order of accuracy at the edges, 1 or 2.
+    Parameters
+    ----------
+    f : array_like
+        An array or array-like.
+    *varargs : any
+        The spacings: one number for all axes, or a number or 1-d coordinates for each axis.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) takes all.
+    edge_order : int, default 1
+        The order of accuracy at the edges, 1 or 2.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `f`, or a tuple with one for each axis.
 
-    Raises:
-        ValueError: for an `edge_order` over 2, or an axis with too few elements.
-        TypeError: if the number of spacings is not the number of axes.
+    Raises
+    ------
+    ValueError
+        For an `edge_order` over 2, or an axis with too few elements.
+    TypeError
+        If the number of spacings is not the number of axes.
 
-    See Also:
-        diff
+    See Also
+    --------
+    diff
 
-    Examples:
-        >>> cp.gradient([1.0, 4.0, 9.0, 16.0])
-        array([3., 4., 6., 7.])
-        >>> cp.gradient([1.0, 4.0, 9.0, 16.0], 0.5)
-        array([ 6.,  8., 12., 14.])
+    Examples
+    --------
+    >>> cp.gradient([1.0, 4.0, 9.0, 16.0])
+    array([3., 4., 6., 7.])
+    >>> cp.gradient([1.0, 4.0, 9.0, 16.0], 0.5)
+    array([ 6.,  8., 12., 14.])
     """
     f = array(f)
     axes = normalize_axes(axis, f.ndim)
@@ -211,23 +245,32 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
 def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: int = -1) -> ndarray:
     """Returns the integral along an axis by the trapezoidal rule.
 
-    Args:
-        y: the values, an array-like.
-        x: the coordinates, 1-d or of the shape of `y`.
-        dx: the spacing where there are no coordinates.
-        axis: the axis, by default the last.
+    Parameters
+    ----------
+    y : array_like
+        The values, an array-like.
+    x : array_like, optional
+        The coordinates, 1-d or of the shape of `y`.
+    dx : float, default 1.0
+        The spacing where there are no coordinates.
+    axis : int, default -1
+        The axis, by default the last.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    See Also:
-        sum, cumsum
+    See Also
+    --------
+    sum, cumsum
 
-    Examples:
-        >>> cp.trapezoid([1, 2, 3])
-        array(4.)
-        >>> cp.trapezoid([1, 2, 3], x=[0, 2, 4])
-        array(8.)
+    Examples
+    --------
+    >>> cp.trapezoid([1, 2, 3])
+    array(4.)
+    >>> cp.trapezoid([1, 2, 3], x=[0, 2, 4])
+    array(8.)
     """
     y = array(y)
     axis = normalize_axis(axis, y.ndim)
@@ -244,26 +287,39 @@ def interp(
 ) -> ndarray:
     """Returns the values of a piecewise linear function through points.
 
-    Args:
-        x: where to evaluate, an array-like of any shape.
-        xp: the coordinates of the points, 1-d and increasing.
-        fp: the values at the points, real or complex.
-        left: the value below the first point; by default that of the first point.
-        right: the value above the last point; by default that of the last point.
-        period: the period of the coordinates. The points need not be sorted then.
+    Parameters
+    ----------
+    x : array_like
+        Where to evaluate, an array-like of any shape.
+    xp : array_like
+        The coordinates of the points, 1-d and increasing.
+    fp : array_like
+        The values at the points, real or complex.
+    left : scalar, optional
+        The value below the first point; by default that of the first point.
+    right : scalar, optional
+        The value above the last point; by default that of the last point.
+    period : float, optional
+        The period of the coordinates. The points need not be sorted then.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Raises:
-        ValueError: if xp and fp differ in length or are empty.
+    Raises
+    ------
+    ValueError
+        If xp and fp differ in length or are empty.
 
-    See Also:
-        searchsorted, digitize
+    See Also
+    --------
+    searchsorted, digitize
 
-    Examples:
-        >>> cp.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 40])
-        array([ 5., 25., 40.])
+    Examples
+    --------
+    >>> cp.interp([0.5, 1.5, 9.0], [0, 1, 2], [0, 10, 40])
+    array([ 5., 25., 40.])
     """
     x, xp, fp = array(x), astype(array(xp), "float64"), array(fp)
     check_casting(x.dtype_name, "float64", "safe", "array data")
@@ -396,26 +452,36 @@ def _check_vectors(a: ndarray, v: ndarray) -> None:
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     """Returns the discrete convolution of two 1-d arrays.
 
-    Args:
-        a: a 1-d array-like of N elements.
-        v: a 1-d array-like of M elements.
-        mode: "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N,
-            M) + 1.
+    Parameters
+    ----------
+    a : array_like
+        A 1-d array-like of N elements.
+    v : array_like
+        A 1-d array-like of M elements.
+    mode : str, default "full"
+        "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N, M) +
+        1.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of the dtype that both promote to.
 
-    Raises:
-        ValueError: for empty arrays, arrays that are not 1-d, or another mode.
+    Raises
+    ------
+    ValueError
+        For empty arrays, arrays that are not 1-d, or another mode.
 
-    See Also:
-        scipy.signal.fftconvolve, scipy.linalg.toeplitz, polymul
+    See Also
+    --------
+    scipy.signal.fftconvolve, scipy.linalg.toeplitz, polymul
 
-    Examples:
-        >>> cp.convolve([1, 2, 3], [0, 1, 2])
-        array([0, 1, 4, 7, 6])
-        >>> cp.convolve([1, 2, 3], [0, 1, 2], "same")
-        array([1, 4, 7])
+    Examples
+    --------
+    >>> cp.convolve([1, 2, 3], [0, 1, 2])
+    array([0, 1, 4, 7, 6])
+    >>> cp.convolve([1, 2, 3], [0, 1, 2], "same")
+    array([1, 4, 7])
     """
     a, v = atleast_1d(a, v)
     _check_vectors(a, v)
@@ -427,24 +493,34 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     """Returns the cross-correlation of two 1-d arrays, the second one conjugated.
 
-    Args:
-        a: a 1-d array-like of N elements.
-        v: a 1-d array-like of M elements.
-        mode: "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N,
-            M) + 1.
+    Parameters
+    ----------
+    a : array_like
+        A 1-d array-like of N elements.
+    v : array_like
+        A 1-d array-like of M elements.
+    mode : str, default "valid"
+        "full" for N + M - 1 elements, "same" for max(N, M), "valid" for those without an edge, max(N, M) - min(N, M) +
+        1.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of the dtype that both promote to.
 
-    Raises:
-        ValueError: for empty arrays, arrays that are not 1-d, or another mode.
+    Raises
+    ------
+    ValueError
+        For empty arrays, arrays that are not 1-d, or another mode.
 
-    See Also:
-        convolve, scipy.signal.correlate
+    See Also
+    --------
+    convolve, scipy.signal.correlate
 
-    Examples:
-        >>> cp.correlate([1, 2, 3], [0, 1, 2], "full")
-        array([2, 5, 8, 3, 0])
+    Examples
+    --------
+    >>> cp.correlate([1, 2, 3], [0, 1, 2], "full")
+    array([2, 5, 8, 3, 0])
     """
     a, v = array(a), array(v)
     _check_vectors(a, v)
@@ -464,31 +540,48 @@ def cov(
 ) -> ndarray:  # fmt: skip
     """Returns the covariance matrix of variables in rows (or columns), with optional weights of observations.
 
-    Args:
-        m: variables and observations, an array with at most two axes.
-        y: further variables, of the same form.
-        rowvar: whether rows are variables, otherwise columns are.
-        bias: whether to divide by N instead of N - 1, where N is the number of observations.
-        ddof: divides by N - ddof; overrides `bias`.
-        fweights: how often each observation occurs, a 1-d array of integers.
-        aweights: the weight of each observation, a 1-d array.
-        dtype: the dtype of the result, at least float64 by default.
+    Parameters
+    ----------
+    m : array_like
+        Variables and observations, an array with at most two axes.
+    y : array_like, optional
+        Further variables, of the same form.
+    rowvar : bool, default True
+        Whether rows are variables, otherwise columns are.
+    bias : bool, default False
+        Whether to divide by N instead of N - 1, where N is the number of observations.
+    ddof : int, optional
+        Divides by N - ddof; overrides `bias`.
+    fweights : array_like, optional
+        How often each observation occurs, a 1-d array of integers.
+    aweights : array_like, optional
+        The weight of each observation, a 1-d array.
+    dtype : dtype, optional
+        The dtype of the result, at least float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square matrix with a row for each variable.
 
-    Raises:
-        ValueError: for more than two axes, a `ddof` that is not an integer, or negative weights.
-        RuntimeError: if the shape of the weights does not fit.
-        TypeError: for `fweights` that are not integers.
+    Raises
+    ------
+    ValueError
+        For more than two axes, a `ddof` that is not an integer, or negative weights.
+    RuntimeError
+        If the shape of the weights does not fit.
+    TypeError
+        For `fweights` that are not integers.
 
-    See Also:
-        corrcoef
+    See Also
+    --------
+    corrcoef
 
-    Examples:
-        >>> cp.cov([[0, 1, 2], [2, 1, 0]])
-        array([[ 1., -1.],
-               [-1.,  1.]])
+    Examples
+    --------
+    >>> cp.cov([[0, 1, 2], [2, 1, 0]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     m = array(m)
     if m.ndim > 2:
@@ -538,22 +631,31 @@ def cov(
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: Any = None) -> ndarray:
     """Returns the matrix of Pearson's correlation coefficients.
 
-    Args:
-        x: variables and observations, an array with at most two axes.
-        y: further variables, of the same form.
-        rowvar: whether rows are variables, otherwise columns are.
-        dtype: the dtype of the result, at least float64 by default.
+    Parameters
+    ----------
+    x : array_like
+        Variables and observations, an array with at most two axes.
+    y : array_like, optional
+        Further variables, of the same form.
+    rowvar : bool, default True
+        Whether rows are variables, otherwise columns are.
+    dtype : dtype, optional
+        The dtype of the result, at least float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square matrix with a row for each variable.
 
-    See Also:
-        cov
+    See Also
+    --------
+    cov
 
-    Examples:
-        >>> cp.corrcoef([[1, 2, 3], [3, 2, 1]])
-        array([[ 1., -1.],
-               [-1.,  1.]])
+    Examples
+    --------
+    >>> cp.corrcoef([[1, 2, 3], [3, 2, 1]])
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
@@ -569,21 +671,30 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: A
 def unwrap(p: ArrayLike, discont: float | None = None, axis: int = -1, *, period: float = 2 * math.pi) -> ndarray:
     """Returns phases without jumps of more than half a period along an axis.
 
-    Args:
-        p: the phases, an array-like.
-        discont: the least jump to remove; values below half the period (the default) count as this.
-        axis: the axis, by default the last.
-        period: the period.
+    Parameters
+    ----------
+    p : array_like
+        The phases, an array-like.
+    discont : float, optional
+        The least jump to remove; values below half the period (the default) count as this.
+    axis : int, default -1
+        The axis, by default the last.
+    period : float, optional
+        The period.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `p`.
 
-    See Also:
-        rad2deg, deg2rad
+    See Also
+    --------
+    rad2deg, deg2rad
 
-    Examples:
-        >>> cp.unwrap([0.0, 3.0, 6.0, 2.0], period=6.0)
-        array([0., 3., 6., 8.])
+    Examples
+    --------
+    >>> cp.unwrap([0.0, 3.0, 6.0, 2.0], period=6.0)
+    array([0., 3., 6., 8.])
     """
     p = array(p)
     i = normalize_axis(axis, p.ndim)

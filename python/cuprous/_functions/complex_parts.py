@@ -18,18 +18,24 @@ def _part(a: ndarray, index: int) -> ndarray:
 def real(val: ArrayLike) -> ndarray:
     """Returns the real part: a view of complex arrays, the array itself otherwise.
 
-    Args:
-        val: an array or array-like.
+    Parameters
+    ----------
+    val : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `val`.
 
-    See Also:
-        real_if_close, imag, angle
+    See Also
+    --------
+    real_if_close, imag, angle
 
-    Examples:
-        >>> cp.real([1 + 2j, 3])
-        array([1., 3.])
+    Examples
+    --------
+    >>> cp.real([1 + 2j, 3])
+    array([1., 3.])
     """
     a = array(val)
     return _part(a, 0) if dtypes.kind(a.dtype_name) == "c" else a
@@ -38,18 +44,24 @@ def real(val: ArrayLike) -> ndarray:
 def imag(val: ArrayLike) -> ndarray:
     """Returns the imaginary part: a view of complex arrays, zeros otherwise.
 
-    Args:
-        val: an array or array-like.
+    Parameters
+    ----------
+    val : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `val`.
 
-    See Also:
-        real, angle, real_if_close
+    See Also
+    --------
+    real, angle, real_if_close
 
-    Examples:
-        >>> cp.imag([1 + 2j, 3])
-        array([2., 0.])
+    Examples
+    --------
+    >>> cp.imag([1 + 2j, 3])
+    array([2., 0.])
     """
     a = array(val)
     return _part(a, 1) if dtypes.kind(a.dtype_name) == "c" else _core.full(a.shape, 0, a.dtype_name, like=a)
@@ -58,19 +70,26 @@ def imag(val: ArrayLike) -> ndarray:
 def angle(z: ArrayLike, deg: bool = False) -> ndarray:
     """Returns the angle of complex numbers, in radians or degrees.
 
-    Args:
-        z: an array or array-like.
-        deg: whether to return degrees.
+    Parameters
+    ----------
+    z : array_like
+        An array or array-like.
+    deg : bool, default False
+        Whether to return degrees.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `z`, of a floating dtype.
 
-    See Also:
-        arctan2, absolute
+    See Also
+    --------
+    arctan2, absolute
 
-    Examples:
-        >>> cp.angle([1 + 1j, -1], deg=True)
-        array([ 45., 180.])
+    Examples
+    --------
+    >>> cp.angle([1 + 1j, -1], deg=True)
+    array([ 45., 180.])
     """
     z = array(z)
     result = _core.map("angle", z) if dtypes.kind(z.dtype_name) == "c" else _core.map("arctan2", 0, _no_truth(z))

@@ -14,22 +14,30 @@ from cuprous._functions.reductions import sum as sum_
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the indices of the nonzero elements, one array (int64) per axis.
 
-    Args:
-        a: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple with an array for each axis. Their length is the number of nonzero elements, which is copied to the
         host.
 
-    Raises:
-        ValueError: for 0-d arrays.
+    Raises
+    ------
+    ValueError
+        For 0-d arrays.
 
-    See Also:
-        flatnonzero, count_nonzero
+    See Also
+    --------
+    flatnonzero, count_nonzero
 
-    Examples:
-        >>> cp.nonzero([[0, 1], [2, 0]])
-        (array([0, 1]), array([1, 0]))
+    Examples
+    --------
+    >>> cp.nonzero([[0, 1], [2, 0]])
+    (array([0, 1]), array([1, 0]))
     """
     a = array(a)
     if a.ndim == 0:
@@ -46,19 +54,25 @@ def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
 def argwhere(a: ArrayLike) -> ndarray:
     """Returns the indices of the nonzero elements, one row per element.
 
-    Args:
-        a: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) of shape (N, ndim).
 
-    See Also:
-        where, nonzero
+    See Also
+    --------
+    where, nonzero
 
-    Examples:
-        >>> cp.argwhere([[0, 1], [2, 0]])
-        array([[0, 1],
-               [1, 0]])
+    Examples
+    --------
+    >>> cp.argwhere([[0, 1], [2, 0]])
+    array([[0, 1],
+           [1, 0]])
     """
     a = array(a)
     if a.ndim == 0:
@@ -73,22 +87,30 @@ def argwhere(a: ArrayLike) -> ndarray:
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> ndarray:
     """Returns the number of nonzero elements over axes.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes; None (the default) counts all elements.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) counts all elements.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array (int64) without the reduced axes.
 
-    See Also:
-        nonzero
+    See Also
+    --------
+    nonzero
 
-    Examples:
-        >>> cp.count_nonzero([[0, 1], [2, 3]])
-        array(3)
-        >>> cp.count_nonzero([[0, 1], [2, 3]], axis=1)
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.count_nonzero([[0, 1], [2, 3]])
+    array(3)
+    >>> cp.count_nonzero([[0, 1], [2, 3]], axis=1)
+    array([1, 2])
     """
     return sum_(astype(array(a), "bool"), axis, keepdims=keepdims)
 

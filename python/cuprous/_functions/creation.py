@@ -27,21 +27,30 @@ def _filled(shape: Shape, value: Any, dtype: Any, order: str, device: Any) -> nd
 def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array with arbitrary contents.
 
-    Args:
-        shape: the shape of the result, an integer or a sequence of integers.
-        dtype: the dtype of the result, float64 by default.
-        order: the memory order, "C" (row-major) or "F" (column-major).
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape of the result, an integer or a sequence of integers.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
+    order : str, default "C"
+        The memory order, "C" (row-major) or "F" (column-major).
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An uninitialized array of this shape and dtype.
 
-    See Also:
-        empty_like, ones, zeros, full
+    See Also
+    --------
+    empty_like, ones, zeros, full
 
-    Examples:
-        >>> cp.empty((2, 3)).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cp.empty((2, 3)).shape
+    (2, 3)
     """
     order = order_letter(order, "CF", "C")
     dims = as_shape(shape)
@@ -53,24 +62,33 @@ def empty(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array of zeros.
 
-    Args:
-        shape: the shape of the result, an integer or a sequence of integers.
-        dtype: the dtype of the result, float64 by default.
-        order: the memory order, "C" (row-major) or "F" (column-major).
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape of the result, an integer or a sequence of integers.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
+    order : str, default "C"
+        The memory order, "C" (row-major) or "F" (column-major).
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of this shape and dtype.
 
-    See Also:
-        zeros_like, empty, ones, full
+    See Also
+    --------
+    zeros_like, empty, ones, full
 
-    Examples:
-        >>> cp.zeros(3)
-        array([0., 0., 0.])
-        >>> cp.zeros((2, 2), dtype=int)
-        array([[0, 0],
-               [0, 0]])
+    Examples
+    --------
+    >>> cp.zeros(3)
+    array([0., 0., 0.])
+    >>> cp.zeros((2, 2), dtype=int)
+    array([[0, 0],
+           [0, 0]])
     """
     return _filled(shape, 0, dtype, order, device)
 
@@ -78,22 +96,31 @@ def zeros(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = N
 def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array of ones.
 
-    Args:
-        shape: the shape of the result, an integer or a sequence of integers.
-        dtype: the dtype of the result, float64 by default.
-        order: the memory order, "C" (row-major) or "F" (column-major).
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape of the result, an integer or a sequence of integers.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
+    order : str, default "C"
+        The memory order, "C" (row-major) or "F" (column-major).
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of this shape and dtype.
 
-    See Also:
-        ones_like, empty, zeros, full
+    See Also
+    --------
+    ones_like, empty, zeros, full
 
-    Examples:
-        >>> cp.ones((2, 2), cp.float32)
-        array([[1., 1.],
-               [1., 1.]], dtype=float32)
+    Examples
+    --------
+    >>> cp.ones((2, 2), cp.float32)
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
     """
     return _filled(shape, 1, dtype, order, device)
 
@@ -101,30 +128,43 @@ def ones(shape: Shape, dtype: Any = float, order: str = "C", *, device: Any = No
 def full(shape: Shape, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> ndarray:
     """Returns a new array filled with a value.
 
-    Args:
-        shape: the shape of the result, an integer or a sequence of integers.
-        fill_value: a scalar, or an array-like that broadcasts to the shape.
-        dtype: the dtype of the result; by default that of the value.
-        order: the memory order, "C" (row-major) or "F" (column-major).
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape of the result, an integer or a sequence of integers.
+    fill_value : array_like
+        A scalar, or an array-like that broadcasts to the shape.
+    dtype : dtype, optional
+        The dtype of the result; by default that of the value.
+    order : str, default "C"
+        The memory order, "C" (row-major) or "F" (column-major).
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of this shape and dtype.
 
-    Raises:
-        OverflowError: if an integer is out of bounds for the dtype.
-        ValueError: if the value does not broadcast to the shape.
+    Raises
+    ------
+    OverflowError
+        If an integer is out of bounds for the dtype.
+    ValueError
+        If the value does not broadcast to the shape.
 
-    See Also:
-        full_like, empty, ones, zeros
+    See Also
+    --------
+    full_like, empty, ones, zeros
 
-    Examples:
-        >>> cp.full((2, 2), 7)
-        array([[7, 7],
-               [7, 7]])
-        >>> cp.full((2, 3), [1, 2, 3])
-        array([[1, 2, 3],
-               [1, 2, 3]])
+    Examples
+    --------
+    >>> cp.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    >>> cp.full((2, 3), [1, 2, 3])
+    array([[1, 2, 3],
+           [1, 2, 3]])
     """
     if is_scalar(fill_value):
         if dtype is None:
@@ -163,23 +203,34 @@ def empty_like(
 ) -> ndarray:  # fmt: skip
     """Returns a new array with another's shape and dtype and arbitrary contents.
 
-    Args:
-        prototype: an array or array-like.
-        dtype: the dtype of the result; by default that of the prototype.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        subok: has no effect, because arrays have no subclasses.
-        shape: the shape of the result; by default that of the prototype.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    prototype : array_like
+        An array or array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of the prototype.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    subok : bool, optional
+        Has no effect, because arrays have no subclasses.
+    shape : int or tuple of ints, optional
+        The shape of the result; by default that of the prototype.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An uninitialized array.
 
-    See Also:
-        ones_like, zeros_like, full_like, empty
+    See Also
+    --------
+    ones_like, zeros_like, full_like, empty
 
-    Examples:
-        >>> cp.empty_like([[1, 2], [3, 4]]).shape
-        (2, 2)
+    Examples
+    --------
+    >>> cp.empty_like([[1, 2], [3, 4]]).shape
+    (2, 2)
     """
     return _like(prototype, None, dtype, order, subok, shape, device)
 
@@ -190,24 +241,35 @@ def zeros_like(
 ) -> ndarray:  # fmt: skip
     """Returns a new array of zeros with another's shape and dtype.
 
-    Args:
-        a: an array or array-like.
-        dtype: the dtype of the result; by default that of `a`.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        subok: has no effect, because arrays have no subclasses.
-        shape: the shape of the result; by default that of `a`.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    subok : bool, optional
+        Has no effect, because arrays have no subclasses.
+    shape : int or tuple of ints, optional
+        The shape of the result; by default that of `a`.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of zeros.
 
-    See Also:
-        empty_like, ones_like, full_like, zeros
+    See Also
+    --------
+    empty_like, ones_like, full_like, zeros
 
-    Examples:
-        >>> cp.zeros_like([[1, 2], [3, 4]])
-        array([[0, 0],
-               [0, 0]])
+    Examples
+    --------
+    >>> cp.zeros_like([[1, 2], [3, 4]])
+    array([[0, 0],
+           [0, 0]])
     """
     return _like(a, 0, dtype, order, subok, shape, device)
 
@@ -218,23 +280,34 @@ def ones_like(
 ) -> ndarray:  # fmt: skip
     """Returns a new array of ones with another's shape and dtype.
 
-    Args:
-        a: an array or array-like.
-        dtype: the dtype of the result; by default that of `a`.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        subok: has no effect, because arrays have no subclasses.
-        shape: the shape of the result; by default that of `a`.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    subok : bool, optional
+        Has no effect, because arrays have no subclasses.
+    shape : int or tuple of ints, optional
+        The shape of the result; by default that of `a`.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of ones.
 
-    See Also:
-        empty_like, zeros_like, full_like, ones
+    See Also
+    --------
+    empty_like, zeros_like, full_like, ones
 
-    Examples:
-        >>> cp.ones_like(cp.arange(3))
-        array([1, 1, 1])
+    Examples
+    --------
+    >>> cp.ones_like(cp.arange(3))
+    array([1, 1, 1])
     """
     return _like(a, 1, dtype, order, subok, shape, device)
 
@@ -245,27 +318,41 @@ def full_like(
 ) -> ndarray:  # fmt: skip
     """Returns a new array with another's shape and dtype, filled with a value.
 
-    Args:
-        a: an array or array-like.
-        fill_value: a scalar, or an array-like that broadcasts to the shape.
-        dtype: the dtype of the result; by default that of `a`.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        subok: has no effect, because arrays have no subclasses.
-        shape: the shape of the result; by default that of `a`.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    fill_value : array_like
+        A scalar, or an array-like that broadcasts to the shape.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    subok : bool, optional
+        Has no effect, because arrays have no subclasses.
+    shape : int or tuple of ints, optional
+        The shape of the result; by default that of `a`.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array filled with the value.
 
-    Raises:
-        ValueError: if the value does not broadcast to the shape.
+    Raises
+    ------
+    ValueError
+        If the value does not broadcast to the shape.
 
-    See Also:
-        empty_like, ones_like, zeros_like, full
+    See Also
+    --------
+    empty_like, ones_like, zeros_like, full
 
-    Examples:
-        >>> cp.full_like([1.5, 2.5], 9)
-        array([9., 9.])
+    Examples
+    --------
+    >>> cp.full_like([1.5, 2.5], 9)
+    array([9., 9.])
     """
     return _like(a, fill_value, dtype, order, subok, shape, device)
 
@@ -284,31 +371,45 @@ def asarray(
     An array that is already on the device is shared, not copied, unless `copy` is True. Elements `a[i]` and 0-d results
     are immutable, like NumPy's scalars, and are copied.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`, as NumPy infers it.
-        order: the memory order, "C", "F", "A" or "K" (the default).
-        blocking: has no effect, because a transfer always ends before the call returns.
-        copy: True always copies, None copies if needed, False never copies.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`, as NumPy infers it.
+    order : str, optional
+        The memory order, "C", "F", "A" or "K" (the default).
+    blocking : bool, default True
+        Has no effect, because a transfer always ends before the call returns.
+    copy : bool, optional
+        True always copies, None copies if needed, False never copies.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
-        TypeError: for objects that do not convert to a numeric array.
+    Raises
+    ------
+    ValueError
+        If a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
+    TypeError
+        For objects that do not convert to a numeric array.
 
-    See Also:
-        asanyarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
+    See Also
+    --------
+    asanyarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
 
-    Examples:
-        >>> cp.asarray([[1, 2], [3, 4]])
-        array([[1, 2],
-               [3, 4]])
-        >>> a = cp.asarray(np.array([1.5, 2.5]))
-        >>> cp.asarray(a) is a
-        True
+    Examples
+    --------
+    >>> cp.asarray([[1, 2], [3, 4]])
+    array([[1, 2],
+           [3, 4]])
+    >>> a = cp.asarray(np.array([1.5, 2.5]))
+    >>> cp.asarray(a) is a
+    True
     """
     if type(a) is ndarray and dtype is None and order is None and device is None and (copy is None or copy is False):
         return array(a) if a.is_value and copy is None else a
@@ -321,23 +422,34 @@ def asanyarray(
 ) -> ndarray:  # fmt: skip
     """Does the same as `asarray`: arrays have no subclasses.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`.
-        order: the memory order, "C", "F", "A" or "K" (the default).
-        blocking: has no effect, because a transfer always ends before the call returns.
-        copy: True always copies, None copies if needed, False never copies.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    order : str, optional
+        The memory order, "C", "F", "A" or "K" (the default).
+    blocking : bool, default True
+        Has no effect, because a transfer always ends before the call returns.
+    copy : bool, optional
+        True always copies, None copies if needed, False never copies.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    See Also:
-        asarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
+    See Also
+    --------
+    asarray, ascontiguousarray, asfortranarray, asarray_chkfinite, fromiter, fromfunction
 
-    Examples:
-        >>> cp.asanyarray([1, 2, 3])
-        array([1, 2, 3])
+    Examples
+    --------
+    >>> cp.asanyarray([1, 2, 3])
+    array([1, 2, 3])
     """
     return asarray(a, dtype, order, blocking=blocking, copy=copy, device=device)
 
@@ -345,16 +457,22 @@ def asanyarray(
 def asfarray(a: Any, dtype: Any = float) -> ndarray:
     """Returns an array of a floating dtype.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; float64 is taken instead of one that is not floating.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; float64 is taken instead of one that is not floating.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of a floating or complex dtype.
 
-    Examples:
-        >>> cp.asfarray([1, 2])
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.asfarray([1, 2])
+    array([1., 2.])
     """
     name = dtypes.name_of(dtype)
     return convert(a, name if dtypes.kind(name) in "fc" else "float64")
@@ -366,33 +484,49 @@ def array(
 ) -> ndarray:  # fmt: skip
     """Returns a new array from an array-like.
 
-    Args:
-        obj: lists, scalars, arrays of any library, or another array-like.
-        dtype: the dtype of the result; by default that of `obj`, as NumPy infers it.
-        copy: True (the default) always copies, None copies if needed, False never copies.
-        order: the memory order, "C", "F", "A" or "K" (as `obj`).
-        subok: has no effect, because arrays have no subclasses.
-        ndmin: the least number of axes; axes of length one are added in front.
-        blocking: has no effect, because a transfer always ends before the call returns.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    obj : array_like
+        Lists, scalars, arrays of any library, or another array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `obj`, as NumPy infers it.
+    copy : bool or None, default True
+        True (the default) always copies, None copies if needed, False never copies.
+    order : str, default "K"
+        The memory order, "C", "F", "A" or "K" (as `obj`).
+    subok : bool, default False
+        Has no effect, because arrays have no subclasses.
+    ndmin : int, default 0
+        The least number of axes; axes of length one are added in front.
+    blocking : bool, default True
+        Has no effect, because a transfer always ends before the call returns.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with the elements of `obj`.
 
-    Raises:
-        ValueError: if a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
-        TypeError: for objects that do not convert to a numeric array.
+    Raises
+    ------
+    ValueError
+        If a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
+    TypeError
+        For objects that do not convert to a numeric array.
 
-    See Also:
-        empty_like, ones_like, zeros_like, full_like, empty, ones
+    See Also
+    --------
+    empty_like, ones_like, zeros_like, full_like, empty, ones
 
-    Examples:
-        >>> cp.array([1, 2, 3])
-        array([1, 2, 3])
-        >>> cp.array([1, 2], dtype=cp.float32)
-        array([1., 2.], dtype=float32)
-        >>> cp.array([1, 2], ndmin=2)
-        array([[1, 2]])
+    Examples
+    --------
+    >>> cp.array([1, 2, 3])
+    array([1, 2, 3])
+    >>> cp.array([1, 2], dtype=cp.float32)
+    array([1., 2.], dtype=float32)
+    >>> cp.array([1, 2], ndmin=2)
+    array([[1, 2]])
     """
     result = convert(obj, dtype, order or "K", copy)
     if result.ndim < ndmin:
@@ -403,19 +537,26 @@ def array(
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     """Returns a C-contiguous array of at least one dimension.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array in C order; `a` itself if it is one.
 
-    See Also:
-        asfortranarray, require, ndarray.flags
+    See Also
+    --------
+    asfortranarray, require, ndarray.flags
 
-    Examples:
-        >>> cp.ascontiguousarray(cp.ones((2, 3)).T).flags.c_contiguous
-        True
+    Examples
+    --------
+    >>> cp.ascontiguousarray(cp.ones((2, 3)).T).flags.c_contiguous
+    True
     """
     result = convert(a, dtype, "C")
     return result if result.ndim else result.reshape((1,))
@@ -424,19 +565,26 @@ def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
 def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
     """Returns a Fortran-contiguous array of at least one dimension.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array in Fortran order; `a` itself if it is one.
 
-    See Also:
-        ascontiguousarray, asanyarray, require, ndarray.flags
+    See Also
+    --------
+    ascontiguousarray, asanyarray, require, ndarray.flags
 
-    Examples:
-        >>> cp.asfortranarray([[1, 2], [3, 4]]).strides
-        (8, 16)
+    Examples
+    --------
+    >>> cp.asfortranarray([[1, 2], [3, 4]]).strides
+    (8, 16)
     """
     result = convert(a, dtype, "F")
     return result if result.ndim else result.reshape((1,))
@@ -445,25 +593,35 @@ def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> ndarray:
     """Converts to an array as `asarray`, and checks that all values are finite. The check waits for the values.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`.
-        order: the memory order, "C", "F", "A" or "K" (the default).
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    order : str, optional
+        The memory order, "C", "F", "A" or "K" (the default).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        ValueError: if a value is infinite or NaN.
+    Raises
+    ------
+    ValueError
+        If a value is infinite or NaN.
 
-    See Also:
-        asarray, asanyarray, ascontiguousarray, asfortranarray, fromiter, fromfunction
+    See Also
+    --------
+    asarray, asanyarray, ascontiguousarray, asfortranarray, fromiter, fromfunction
 
-    Examples:
-        >>> cp.asarray_chkfinite([1.0, cp.inf])
-        Traceback (most recent call last):
-            ...
-        ValueError: array must not contain infs or NaNs
+    Examples
+    --------
+    >>> cp.asarray_chkfinite([1.0, cp.inf])
+    Traceback (most recent call last):
+        ...
+    ValueError: array must not contain infs or NaNs
     """
     result = asarray(a, dtype, order)
     if dtypes.kind(result.dtype_name) in "fc" and not bool(_core.map("isfinite", result).all()):
@@ -474,21 +632,30 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> nd
 def astype(x: ArrayLike, dtype: Any, /, *, copy: bool = True, device: Any = None) -> ndarray:
     """Returns the elements cast to a dtype.
 
-    Args:
-        x: an array or array-like.
-        dtype: the new dtype.
-        copy: False returns the array itself if the dtype does not change.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    dtype : dtype
+        The new dtype.
+    copy : bool, default True
+        False returns the array itself if the dtype does not change.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    See Also:
-        ndarray.astype
+    See Also
+    --------
+    ndarray.astype
 
-    Examples:
-        >>> cp.astype(cp.asarray([1.7, -1.7]), int)
-        array([ 1, -1])
+    Examples
+    --------
+    >>> cp.astype(cp.asarray([1.7, -1.7]), int)
+    array([ 1, -1])
     """
     x, name = as_array(x), dtypes.name_of(dtype)
     warn_of_lost_parts(x.dtype_name, name)
@@ -505,24 +672,35 @@ _REQUIREMENTS = {
 def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
     """Returns an array that is contiguous in the required order ("C" or "F"), and owns its memory if "O" is required.
 
-    Args:
-        a: the array-like.
-        dtype: the dtype of the result; by default that of `a`.
-        requirements: a list of names as in NumPy: "C", "F", "O" or their longer forms; "A", "W" and "E" are always met.
+    Parameters
+    ----------
+    a : array_like
+        The array-like.
+    dtype : dtype, optional
+        The dtype of the result; by default that of `a`.
+    requirements : list, optional
+        A list of names as in NumPy: "C", "F", "O" or their longer forms; "A", "W" and "E" are always met.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array that meets the requirements.
 
-    Raises:
-        ValueError: if both orders are required.
-        KeyError: for a requirement that NumPy does not have.
+    Raises
+    ------
+    ValueError
+        If both orders are required.
+    KeyError
+        For a requirement that NumPy does not have.
 
-    See Also:
-        asarray, asanyarray, ascontiguousarray, asfortranarray, ndarray.flags
+    See Also
+    --------
+    asarray, asanyarray, ascontiguousarray, asfortranarray, ndarray.flags
 
-    Examples:
-        >>> cp.require([[1, 2], [3, 4]], requirements=["F"]).flags.f_contiguous
-        True
+    Examples
+    --------
+    >>> cp.require([[1, 2], [3, 4]], requirements=["F"]).flags.f_contiguous
+    True
     """
     flags = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
     if flags >= {"C", "F"}:
@@ -534,23 +712,31 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> ndarray:
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
     """Returns a copy of an array.
 
-    Args:
-        a: an array or array-like.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        subok: has no effect, because arrays have no subclasses.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    subok : bool, default False
+        Has no effect, because arrays have no subclasses.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array in memory of its own.
 
-    See Also:
-        ndarray.copy
+    See Also
+    --------
+    ndarray.copy
 
-    Examples:
-        >>> a = cp.arange(3)
-        >>> b = cp.copy(a)
-        >>> b[0] = 9
-        >>> a
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> a = cp.arange(3)
+    >>> b = cp.copy(a)
+    >>> b[0] = 9
+    >>> a
+    array([0, 1, 2])
     """
     return _with_order(as_array(a), order, fresh=True)
 
@@ -558,24 +744,35 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> ndarray:
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> ndarray:
     """Returns a 1-d array from an object with Python's buffer protocol. The elements are copied to the device.
 
-    Args:
-        buffer: an object with the buffer protocol, such as bytes.
-        dtype: the dtype of the elements, float64 by default.
-        count: the number of elements; -1 reads all.
-        offset: the number of bytes to skip.
+    Parameters
+    ----------
+    buffer : object
+        An object with the buffer protocol, such as bytes.
+    dtype : dtype, optional
+        The dtype of the elements, float64 by default.
+    count : int, default -1
+        The number of elements; -1 reads all.
+    offset : int, default 0
+        The number of bytes to skip.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (count,).
 
-    Raises:
-        ValueError: if the buffer is too short, or its size is not a multiple of the element size.
+    Raises
+    ------
+    ValueError
+        If the buffer is too short, or its size is not a multiple of the element size.
 
-    See Also:
-        asarray, from_dlpack
+    See Also
+    --------
+    asarray, from_dlpack
 
-    Examples:
-        >>> cp.frombuffer(b"abc", dtype=cp.uint8)
-        array([97, 98, 99], dtype=uint8)
+    Examples
+    --------
+    >>> cp.frombuffer(b"abc", dtype=cp.uint8)
+    array([97, 98, 99], dtype=uint8)
     """
     import numpy as np
 
@@ -585,23 +782,33 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
 def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
     """Returns a 1-d array from an iterable.
 
-    Args:
-        iter: an iterable of scalars.
-        dtype: the dtype of the elements.
-        count: the number of elements to read; -1 reads all.
+    Parameters
+    ----------
+    iter : iterable
+        An iterable of scalars.
+    dtype : dtype
+        The dtype of the elements.
+    count : int, default -1
+        The number of elements to read; -1 reads all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (count,).
 
-    Raises:
-        ValueError: if the iterable has fewer than `count` elements.
+    Raises
+    ------
+    ValueError
+        If the iterable has fewer than `count` elements.
 
-    See Also:
-        array
+    See Also
+    --------
+    array
 
-    Examples:
-        >>> cp.fromiter((i * i for i in range(4)), dtype=int)
-        array([0, 1, 4, 9])
+    Examples
+    --------
+    >>> cp.fromiter((i * i for i in range(4)), dtype=int)
+    array([0, 1, 4, 9])
     """
     import numpy as np
 
@@ -611,24 +818,35 @@ def fromiter(iter: Any, dtype: Any, count: int = -1) -> ndarray:
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str = "") -> ndarray:
     """Returns a 1-d array from numbers in a text.
 
-    Args:
-        string: the text.
-        dtype: the dtype of the elements, float64 by default.
-        count: the number of elements to read; -1 reads all.
-        sep: the separator. Whitespace matches any amount of whitespace.
+    Parameters
+    ----------
+    string : str
+        The text.
+    dtype : dtype, optional
+        The dtype of the elements, float64 by default.
+    count : int, default -1
+        The number of elements to read; -1 reads all.
+    sep : str, default ""
+        The separator. Whitespace matches any amount of whitespace.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (count,).
 
-    Raises:
-        ValueError: if `sep` is empty; `frombuffer` reads bytes.
+    Raises
+    ------
+    ValueError
+        If `sep` is empty; `frombuffer` reads bytes.
 
-    See Also:
-        frombuffer, fromfile, fromiter
+    See Also
+    --------
+    frombuffer, fromfile, fromiter
 
-    Examples:
-        >>> cp.fromstring("1, 2, 4", sep=",")
-        array([1., 2., 4.])
+    Examples
+    --------
+    >>> cp.fromstring("1, 2, 4", sep=",")
+    array([1., 2., 4.])
     """
     import numpy as np
 

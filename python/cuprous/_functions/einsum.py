@@ -171,10 +171,14 @@ def _given_path(optimize: Any, count: int) -> list[tuple[int, ...]] | None:
     """Returns the steps of an explicit path: the positions of the operands of each contraction, whose result is
     appended at the end. Returns None if `optimize` names a strategy.
 
-    Raises:
-        TypeError: if `optimize` is not a path.
-        KeyError: if NumPy has no strategy of this name.
-        RuntimeError: for a path that leaves more than one operand.
+    Raises
+    ------
+    TypeError
+        If `optimize` is not a path.
+    KeyError
+        If NumPy has no strategy of this name.
+    RuntimeError
+        For a path that leaves more than one operand.
     """
     if optimize is None or isinstance(optimize, bool):
         return None
@@ -236,36 +240,51 @@ def einsum(
     too. As in NumPy, the result must cast to `out` by the rule `casting`, unless several operands and `optimize` are
     given.
 
-    Args:
-        *operands: the subscripts, such as "ij,jk->ik", and the arrays; or each array followed by a list of axis
-            numbers.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        dtype: the dtype to compute in.
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
-        optimize: the strategy: True, False, "greedy", "optimal", or a path of `einsum_path`.
+    Parameters
+    ----------
+    *operands : any
+        The subscripts, such as "ij,jk->ik", and the arrays; or each array followed by a list of axis numbers.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    dtype : dtype, optional
+        The dtype to compute in.
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    casting : str, default "safe"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    optimize : bool or str, optional
+        The strategy: True, False, "greedy", "optimal", or a path of `einsum_path`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with an axis for each subscript of the result.
 
-    Raises:
-        KeyError: if NumPy has no strategy with the name `optimize`.
-        RuntimeError: if it is a path that leaves more than one operand.
-        TypeError: for a cast that `casting` forbids.
-        ValueError: for subscripts that do not fit the operands.
+    Raises
+    ------
+    KeyError
+        If NumPy has no strategy with the name `optimize`.
+    RuntimeError
+        If it is a path that leaves more than one operand.
+    TypeError
+        For a cast that `casting` forbids.
+    ValueError
+        For subscripts that do not fit the operands.
 
-    See Also:
-        einsum_path, dot, inner, outer, tensordot, linalg.multi_dot
+    See Also
+    --------
+    einsum_path, dot, inner, outer, tensordot, linalg.multi_dot
 
-    Examples:
-        >>> a = cp.asarray([[1, 2], [3, 4]])
-        >>> cp.einsum("ij->j", a)
-        array([4, 6])
-        >>> cp.einsum("ij,jk->ik", a, a)
-        array([[ 7, 10],
-               [15, 22]])
-        >>> cp.einsum("ii", a)
-        array(5)
+    Examples
+    --------
+    >>> a = cp.asarray([[1, 2], [3, 4]])
+    >>> cp.einsum("ij->j", a)
+    array([4, 6])
+    >>> cp.einsum("ij,jk->ik", a, a)
+    array([[ 7, 10],
+           [15, 22]])
+    >>> cp.einsum("ii", a)
+    array(5)
     """
     check_rule(casting)
     order_letter(order)
@@ -323,23 +342,32 @@ def _sizes(terms: list[tuple[ndarray, Labels]]) -> dict[str, int]:
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
     """Returns NumPy's contraction path and report for operands of these shapes, without computing the sums.
 
-    Args:
-        *operands: as for `einsum`.
-        optimize: the strategy, by default "greedy".
+    Parameters
+    ----------
+    *operands : any
+        As for `einsum`.
+    optimize : str, default "greedy"
+        The strategy, by default "greedy".
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of the path, a list, and a report, a string.
 
-    Raises:
-        ValueError: for subscripts that do not fit the operands.
+    Raises
+    ------
+    ValueError
+        For subscripts that do not fit the operands.
 
-    See Also:
-        einsum, linalg.multi_dot
+    See Also
+    --------
+    einsum, linalg.multi_dot
 
-    Examples:
-        >>> a, b, c = cp.ones((2, 9)), cp.ones((9, 9)), cp.ones((9, 2))
-        >>> cp.einsum_path("ij,jk,kl->il", a, b, c)[0]
-        ['einsum_path', (0, 1), (0, 1)]
+    Examples
+    --------
+    >>> a, b, c = cp.ones((2, 9)), cp.ones((9, 9)), cp.ones((9, 2))
+    >>> cp.einsum_path("ij,jk,kl->il", a, b, c)[0]
+    ['einsum_path', (0, 1), (0, 1)]
     """
     import numpy as np
 

@@ -32,26 +32,36 @@ def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     """Returns elements of `x` where the condition is true and of `y` elsewhere. With only a condition, returns the
     indices of its nonzero elements.
 
-    Args:
-        condition: an array-like of truth values.
-        x: a scalar or an array-like.
-        y: a scalar or an array-like.
+    Parameters
+    ----------
+    condition : array_like
+        An array-like of truth values.
+    x : array_like, optional
+        A scalar or an array-like.
+    y : array_like, optional
+        A scalar or an array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape, of the dtype that `x` and `y` promote to.
 
-    Raises:
-        ValueError: if only one of `x` and `y` is given, and for operands that do not broadcast.
+    Raises
+    ------
+    ValueError
+        If only one of `x` and `y` is given, and for operands that do not broadcast.
 
-    See Also:
-        choose, nonzero
+    See Also
+    --------
+    choose, nonzero
 
-    Examples:
-        >>> cp.where([True, False, True], [1, 2, 3], 0)
-        array([1, 0, 3])
-        >>> a = cp.arange(5)
-        >>> cp.where(a > 2)
-        (array([3, 4]),)
+    Examples
+    --------
+    >>> cp.where([True, False, True], [1, 2, 3], 0)
+    array([1, 0, 3])
+    >>> a = cp.arange(5)
+    >>> cp.where(a > 2)
+    (array([3, 4]),)
     """
     if x is None and y is None:
         return nonzero(condition)
@@ -68,29 +78,43 @@ def clip(
 ) -> ndarray:  # fmt: skip
     """Returns the elements limited to an interval. Either bound may be None.
 
-    Args:
-        a: an array or array-like of real numbers.
-        min: the lower bound, a scalar or an array-like.
-        max: the upper bound, a scalar or an array-like.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        a_min: an older name of `min`.
-        a_max: an older name of `max`.
-        casting: the rule for the cast to the dtype of `out`.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    min : array_like, optional
+        The lower bound, a scalar or an array-like.
+    max : array_like, optional
+        The upper bound, a scalar or an array-like.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    a_min : array_like, optional
+        An older name of `min`.
+    a_max : array_like, optional
+        An older name of `max`.
+    casting : str, default "same_kind"
+        The rule for the cast to the dtype of `out`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        ValueError: if both pairs of names are used, and for operands that do not broadcast.
+    Raises
+    ------
+    ValueError
+        If both pairs of names are used, and for operands that do not broadcast.
 
-    See Also:
-        maximum, minimum
+    See Also
+    --------
+    maximum, minimum
 
-    Examples:
-        >>> cp.clip([1, 5, 9], 2, 6)
-        array([2, 5, 6])
-        >>> cp.clip([1, 5, 9], min=[3, 6, 6])
-        array([3, 6, 9])
+    Examples
+    --------
+    >>> cp.clip([1, 5, 9], 2, 6)
+    array([2, 5, 6])
+    >>> cp.clip([1, 5, 9], min=[3, 6, 6])
+    array([3, 6, 9])
     """
     if a_min is not None or a_max is not None:
         if min is not None or max is not None:
@@ -114,22 +138,30 @@ def clip(
 def round(a: ArrayLike, decimals: int = 0, out: ndarray | None = None) -> ndarray:
     """Returns the elements rounded to a number of decimals, with ties to even.
 
-    Args:
-        a: an array or array-like.
-        decimals: the number of decimals; negative ones round to tens, hundreds and so on.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    decimals : int, default 0
+        The number of decimals; negative ones round to tens, hundreds and so on.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    See Also:
-        rint, floor, ceil
+    See Also
+    --------
+    rint, floor, ceil
 
-    Examples:
-        >>> cp.round([0.5, 1.5, 2.75])
-        array([0., 2., 3.])
-        >>> cp.round([3.14159, 2.71828], 2)
-        array([3.14, 2.72])
+    Examples
+    --------
+    >>> cp.round([0.5, 1.5, 2.75])
+    array([0., 2., 3.])
+    >>> cp.round([3.14159, 2.71828], 2)
+    array([3.14, 2.72])
     """
     a = array(a)
     name = a.dtype_name
@@ -162,19 +194,26 @@ around = round
 def fix(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns the elements rounded towards zero.
 
-    Args:
-        x: an array or array-like.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    See Also:
-        rint, trunc, floor, ceil, around
+    See Also
+    --------
+    rint, trunc, floor, ceil, around
 
-    Examples:
-        >>> cp.fix([1.7, -1.7])
-        array([ 1., -1.])
+    Examples
+    --------
+    >>> cp.fix([1.7, -1.7])
+    array([ 1., -1.])
     """
     return write_out(out, _core.map("trunc", array(x)), "fix")
 
@@ -191,22 +230,31 @@ def _signed_infinity(x: ArrayLike, out: ndarray | None, name: str, negative: boo
 def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns true for each element that is plus infinity.
 
-    Args:
-        x: an array or array-like of real numbers.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like of real numbers.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `x`.
 
-    Raises:
-        TypeError: for complex numbers.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
 
-    See Also:
-        isinf, isneginf, isfinite, isnan
+    See Also
+    --------
+    isinf, isneginf, isfinite, isnan
 
-    Examples:
-        >>> cp.isposinf([-cp.inf, 1.0, cp.inf])
-        array([False, False,  True])
+    Examples
+    --------
+    >>> cp.isposinf([-cp.inf, 1.0, cp.inf])
+    array([False, False,  True])
     """
     return _signed_infinity(x, out, "isposinf", False)
 
@@ -214,22 +262,31 @@ def isposinf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
 def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns true for each element that is minus infinity.
 
-    Args:
-        x: an array or array-like of real numbers.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like of real numbers.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `x`.
 
-    Raises:
-        TypeError: for complex numbers.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
 
-    See Also:
-        isinf, isposinf, isnan, isfinite
+    See Also
+    --------
+    isinf, isposinf, isnan, isfinite
 
-    Examples:
-        >>> cp.isneginf([-cp.inf, 1.0, cp.inf])
-        array([ True, False, False])
+    Examples
+    --------
+    >>> cp.isneginf([-cp.inf, 1.0, cp.inf])
+    array([ True, False, False])
     """
     return _signed_infinity(x, out, "isneginf", True)
 
@@ -238,26 +295,39 @@ def isneginf(x: ArrayLike, out: ndarray | None = None) -> ndarray:
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> ndarray:
     """Returns the elements with NaN and infinities replaced by numbers.
 
-    Args:
-        x: an array or array-like.
-        copy: False writes to `x` itself.
-        nan: the number for NaN.
-        posinf: the number for infinity; by default the greatest of the dtype.
-        neginf: the number for minus infinity; by default the least of the dtype.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    copy : bool, default True
+        False writes to `x` itself.
+    nan : float, default 0.0
+        The number for NaN.
+    posinf : int, optional
+        The number for infinity; by default the greatest of the dtype.
+    neginf : int, optional
+        The number for minus infinity; by default the least of the dtype.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape and dtype of `x`.
 
-    Raises:
-        ValueError: for replacements that do not broadcast to the array.
-        TypeError: for complex replacements in a real array.
+    Raises
+    ------
+    ValueError
+        For replacements that do not broadcast to the array.
+    TypeError
+        For complex replacements in a real array.
 
-    See Also:
-        isinf, isneginf, isposinf, isnan, isfinite
+    See Also
+    --------
+    isinf, isneginf, isposinf, isnan, isfinite
 
-    Examples:
-        >>> cp.nan_to_num([1.0, cp.nan, cp.inf], posinf=99.0)
-        array([ 1.,  0., 99.])
+    Examples
+    --------
+    >>> cp.nan_to_num([1.0, cp.nan, cp.inf], posinf=99.0)
+    array([ 1.,  0., 99.])
     """
     x = array(x)
     letter = dtypes.kind(x.dtype_name)
@@ -293,19 +363,26 @@ def _finite_max(name: str) -> float:
 def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
     """Returns the real part if all imaginary parts are within `tol` machine epsilons of zero, otherwise the array.
 
-    Args:
-        a: an array or array-like.
-        tol: the tolerance in machine epsilons, or an absolute one if it is not over 1.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    tol : float, default 100
+        The tolerance in machine epsilons, or an absolute one if it is not over 1.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real or complex array of the shape of `a`. The test waits for the values.
 
-    See Also:
-        real, imag, angle
+    See Also
+    --------
+    real, imag, angle
 
-    Examples:
-        >>> cp.real_if_close([1 + 1e-16j, 2 + 0j])
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.real_if_close([1 + 1e-16j, 2 + 0j])
+    array([1., 2.])
     """
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
@@ -321,18 +398,24 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> ndarray:
 def sinc(x: ArrayLike) -> ndarray:
     """Returns sin(pi x) / (pi x).
 
-    Args:
-        x: an array or array-like.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`, of a floating dtype; one at zero.
 
-    See Also:
-        sin
+    See Also
+    --------
+    sin
 
-    Examples:
-        >>> cp.sinc([0.0, 0.5])
-        array([1.        , 0.63661977])
+    Examples
+    --------
+    >>> cp.sinc([0.0, 0.5])
+    array([1.        , 0.63661977])
     """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
@@ -345,21 +428,29 @@ def sinc(x: ArrayLike) -> ndarray:
 def i0(x: ArrayLike) -> ndarray:
     """Returns the modified Bessel function of the first kind, order 0.
 
-    Args:
-        x: an array or array-like of real numbers.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like of real numbers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`, of a floating dtype.
 
-    Raises:
-        TypeError: for complex numbers.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
 
-    See Also:
-        special.i0, special.iv, special.ive
+    See Also
+    --------
+    special.i0, special.iv, special.ive
 
-    Examples:
-        >>> cp.i0([0.0, 1.0])
-        array([1.        , 1.26606588])
+    Examples
+    --------
+    >>> cp.i0([0.0, 1.0])
+    array([1.        , 1.26606588])
     """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":

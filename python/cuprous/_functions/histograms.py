@@ -22,26 +22,37 @@ from cuprous._functions.sorting import searchsorted
 def bincount(x: ArrayLike, weights: ArrayLike = None, minlength: int = 0) -> ndarray:
     """Returns the number of occurrences of each value in an array of non-negative integers.
 
-    Args:
-        x: a 1-d array of integers.
-        weights: the weight of each element. The result is the sum of weights (float64) then.
-        minlength: the least number of elements of the result.
+    Parameters
+    ----------
+    x : array_like
+        A 1-d array of integers.
+    weights : array_like, optional
+        The weight of each element. The result is the sum of weights (float64) then.
+    minlength : int, default 0
+        The least number of elements of the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of max(x) + 1 elements, or `minlength` if that is more. The greatest value is copied to the host.
 
-    Raises:
-        TypeError: if the array is not integer.
-        ValueError: if it is not 1-d or holds negative values.
+    Raises
+    ------
+    TypeError
+        If the array is not integer.
+    ValueError
+        If it is not 1-d or holds negative values.
 
-    See Also:
-        histogram, digitize, unique
+    See Also
+    --------
+    histogram, digitize, unique
 
-    Examples:
-        >>> cp.bincount([0, 1, 1, 3])
-        array([1, 2, 0, 1])
-        >>> cp.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0])
-        array([0.5, 3. ])
+    Examples
+    --------
+    >>> cp.bincount([0, 1, 1, 3])
+    array([1, 2, 0, 1])
+    >>> cp.bincount([0, 1, 1], weights=[0.5, 1.0, 2.0])
+    array([0.5, 3. ])
     """
     given = x
     x = array(given)
@@ -80,25 +91,37 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     The name of an estimator determines that number ("auto", "doane", "fd", "rice", "scott", "sqrt", "stone",
     "sturges"). A sequence is used as the edges.
 
-    Args:
-        a: an array or array-like, which is flattened.
-        bins: a number of bins, their edges, or the name of an estimator.
-        range: the lower and upper bound; by default those of the data.
-        weights: the weight of each value, an array of the same shape.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like, which is flattened.
+    bins : int, sequence of scalars or str, default 10
+        A number of bins, their edges, or the name of an estimator.
+    range : array_like, optional
+        The lower and upper bound; by default those of the data.
+    weights : array_like, optional
+        The weight of each value, an array of the same shape.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    Raises:
-        TypeError: if weights are given with an estimator.
-        ValueError: if edges do not increase, the range is invalid, or the name is unknown.
+    Raises
+    ------
+    TypeError
+        If weights are given with an estimator.
+    ValueError
+        If edges do not increase, the range is invalid, or the name is unknown.
 
-    See Also:
-        histogram
+    See Also
+    --------
+    histogram
 
-    Examples:
-        >>> cp.histogram_bin_edges([0, 1, 5, 10], bins=4)
-        array([ 0. ,  2.5,  5. ,  7.5, 10. ])
+    Examples
+    --------
+    >>> cp.histogram_bin_edges([0, 1, 5, 10], bins=4)
+    array([ 0. ,  2.5,  5. ,  7.5, 10. ])
     """
     a = array(a)
     if weights is not None and array(weights).shape != a.shape:
@@ -200,26 +223,38 @@ def histogram(
 ) -> tuple[ndarray, ndarray]:
     """Returns the number of values (or the sum of their weights) in each bin, and the edges of the bins.
 
-    Args:
-        a: an array or array-like, which is flattened.
-        bins: a number of bins, their edges, or the name of an estimator as in `histogram_bin_edges`.
-        range: the lower and upper bound; by default those of the data.
-        density: whether to divide by the sum and the width of the bins, so that the integral is one.
-        weights: the weight of each value, an array of the same shape.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like, which is flattened.
+    bins : int, sequence of scalars or str, default 10
+        A number of bins, their edges, or the name of an estimator as in `histogram_bin_edges`.
+    range : array_like, optional
+        The lower and upper bound; by default those of the data.
+    density : bool, optional
+        Whether to divide by the sum and the width of the bins, so that the integral is one.
+    weights : array_like, optional
+        The weight of each value, an array of the same shape.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         A tuple of the counts, of shape (bins,), and the edges, of shape (bins + 1,).
 
-    Raises:
-        ValueError: if edges do not increase, the range is invalid, or the weights have another shape than the data.
+    Raises
+    ------
+    ValueError
+        If edges do not increase, the range is invalid, or the weights have another shape than the data.
 
-    See Also:
-        histogramdd, bincount, searchsorted, digitize, histogram_bin_edges
+    See Also
+    --------
+    histogramdd, bincount, searchsorted, digitize, histogram_bin_edges
 
-    Examples:
-        >>> counts, edges = cp.histogram([1, 2, 2, 4, 9], bins=[0, 3, 6, 10])
-        >>> counts
-        array([3, 1, 1])
+    Examples
+    --------
+    >>> counts, edges = cp.histogram([1, 2, 2, 4, 9], bins=[0, 3, 6, 10])
+    >>> counts
+    array([3, 1, 1])
     """
     a = array(a)
     if a.dtype_name == "bool":
@@ -248,27 +283,39 @@ def histogramdd(
 ) -> tuple[ndarray, list[ndarray]]:
     """Returns the counts of points in boxes of a space of D dimensions.
 
-    Args:
-        sample: an array of shape (N, D), or a sequence of D arrays of N coordinates.
-        bins: a number of bins, or for each dimension a number of bins or the edges.
-        range: a pair of a lower and an upper bound for each dimension; by default those of the data.
-        density: whether to divide by the sum and the width of the bins, so that the integral is one.
-        weights: the weight of each point, a 1-d array.
+    Parameters
+    ----------
+    sample : array_like
+        An array of shape (N, D), or a sequence of D arrays of N coordinates.
+    bins : int, default 10
+        A number of bins, or for each dimension a number of bins or the edges.
+    range : tuple, optional
+        A pair of a lower and an upper bound for each dimension; by default those of the data.
+    density : bool, optional
+        Whether to divide by the sum and the width of the bins, so that the integral is one.
+    weights : array_like, optional
+        The weight of each point, a 1-d array.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, list of ndarrays)
         A tuple of the counts (float64), with an axis for each dimension, and a list with the edges along each.
 
-    Raises:
-        ValueError: if the sample has another shape, or the number of bins or ranges is not D.
+    Raises
+    ------
+    ValueError
+        If the sample has another shape, or the number of bins or ranges is not D.
 
-    See Also:
-        histogram, histogram2d
+    See Also
+    --------
+    histogram, histogram2d
 
-    Examples:
-        >>> counts, edges = cp.histogramdd(cp.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=2)
-        >>> counts
-        array([[1., 0.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> counts, edges = cp.histogramdd(cp.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]]), bins=2)
+    >>> counts
+    array([[1., 0.],
+           [1., 1.]])
     """
     if isinstance(sample, ndarray):
         if sample.ndim < 2:
@@ -322,28 +369,41 @@ def histogram2d(
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
     """Returns the counts of points (x, y) in rectangles, and the edges along both axes.
 
-    Args:
-        x: a 1-d array-like of N coordinates.
-        y: a 1-d array-like of N coordinates.
-        bins: a number of bins or the edges, for both axes or a pair of one for each.
-        range: a pair of a lower and an upper bound for each axis; by default those of the data.
-        density: whether to divide by the sum and the width of the bins, so that the integral is one.
-        weights: the weight of each point, a 1-d array.
+    Parameters
+    ----------
+    x : array_like
+        A 1-d array-like of N coordinates.
+    y : array_like
+        A 1-d array-like of N coordinates.
+    bins : int, default 10
+        A number of bins or the edges, for both axes or a pair of one for each.
+    range : tuple, optional
+        A pair of a lower and an upper bound for each axis; by default those of the data.
+    density : bool, optional
+        Whether to divide by the sum and the width of the bins, so that the integral is one.
+    weights : array_like, optional
+        The weight of each point, a 1-d array.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of the counts (float64), of shape (nx, ny), and the edges along x and y.
 
-    Raises:
-        ValueError: for x and y of different lengths.
+    Raises
+    ------
+    ValueError
+        For x and y of different lengths.
 
-    See Also:
-        histogram, histogramdd
+    See Also
+    --------
+    histogram, histogramdd
 
-    Examples:
-        >>> counts, x_edges, y_edges = cp.histogram2d([0, 1, 1], [0, 1, 1], bins=2)
-        >>> counts
-        array([[1., 0.],
-               [0., 2.]])
+    Examples
+    --------
+    >>> counts, x_edges, y_edges = cp.histogram2d([0, 1, 1], [0, 1, 1], bins=2)
+    >>> counts
+    array([[1., 0.],
+           [0., 2.]])
     """
     x, y = array(x), array(y)
     if len(x) != len(y):

@@ -38,26 +38,37 @@ from cuprous._functions.manipulation import expand_dims, moveaxis
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Returns a view of the diagonals along a new last axis. It is writable, unlike NumPy's.
 
-    Args:
-        a: an array with at least two axes.
-        offset: the diagonal: 0 is the main one, positive ones are above it.
-        axis1: the axis of the rows.
-        axis2: the axis of the columns.
+    Parameters
+    ----------
+    a : array_like
+        An array with at least two axes.
+    offset : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    axis1 : int, default 0
+        The axis of the rows.
+    axis2 : int, default 1
+        The axis of the columns.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view without the two axes, and with the diagonals along the last.
 
-    Raises:
-        ValueError: for fewer than two axes, or the same axis twice.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes, or the same axis twice.
 
-    See Also:
-        diag, diagflat, trace
+    See Also
+    --------
+    diag, diagflat, trace
 
-    Examples:
-        >>> cp.diagonal([[1, 2], [3, 4]])
-        array([1, 4])
-        >>> cp.diagonal([[1, 2], [3, 4]], offset=1)
-        array([2])
+    Examples
+    --------
+    >>> cp.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    >>> cp.diagonal([[1, 2], [3, 4]], offset=1)
+    array([2])
     """
     a = array(a)
     if a.ndim < 2:
@@ -69,26 +80,34 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> n
 def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values on the main diagonal of an array, in place; values repeat as needed.
 
-    Args:
-        a: the array, which is changed.
-        val: a scalar, or an array-like whose flattened elements are written.
-        wrap: whether the diagonal of a tall matrix begins anew after each block of as many rows as columns and one
-            more.
+    Parameters
+    ----------
+    a : ndarray
+        The array, which is changed.
+    val : array_like
+        A scalar, or an array-like whose flattened elements are written.
+    wrap : bool, default False
+        Whether the diagonal of a tall matrix begins anew after each block of as many rows as columns and one more.
 
-    Raises:
-        TypeError: unless `a` is an array.
-        ValueError: unless it has two axes, or more axes of the same length.
+    Raises
+    ------
+    TypeError
+        Unless `a` is an array.
+    ValueError
+        Unless it has two axes, or more axes of the same length.
 
-    See Also:
-        diag, diagonal
+    See Also
+    --------
+    diag, diagonal
 
-    Examples:
-        >>> a = cp.zeros((3, 3), int)
-        >>> cp.fill_diagonal(a, 5)
-        >>> a
-        array([[5, 0, 0],
-               [0, 5, 0],
-               [0, 0, 5]])
+    Examples
+    --------
+    >>> a = cp.zeros((3, 3), int)
+    >>> cp.fill_diagonal(a, 5)
+    >>> a
+    array([[5, 0, 0],
+           [0, 5, 0],
+           [0, 0, 5]])
     """
     if target(a, "fill_diagonal").ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -111,23 +130,30 @@ def fill_diagonal(a: ndarray, val: ArrayLike, wrap: bool = False) -> None:
 def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
     """Returns the indices of the main diagonal of an array with `ndim` axes of length `n`.
 
-    Args:
-        n: the length of the axes.
-        ndim: the number of axes.
+    Parameters
+    ----------
+    n : int
+        The length of the axes.
+    ndim : int, default 2
+        The number of axes.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of `ndim` arrays (int64) of shape (n,).
 
-    See Also:
-        diag_indices_from
+    See Also
+    --------
+    diag_indices_from
 
-    Examples:
-        >>> a = cp.zeros((3, 3), int)
-        >>> a[cp.diag_indices(3)] = 1
-        >>> a
-        array([[1, 0, 0],
-               [0, 1, 0],
-               [0, 0, 1]])
+    Examples
+    --------
+    >>> a = cp.zeros((3, 3), int)
+    >>> a[cp.diag_indices(3)] = 1
+    >>> a
+    array([[1, 0, 0],
+           [0, 1, 0],
+           [0, 0, 1]])
     """
     index = _core.iota((max(n, 0),), (1,), 0)
     return (index,) * max(ndim, 0)
@@ -136,21 +162,29 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[ndarray, ...]:
 def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the indices of the main diagonal of an array.
 
-    Args:
-        arr: an array.
+    Parameters
+    ----------
+    arr : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of arrays (int64), one for each axis.
 
-    Raises:
-        ValueError: unless the array has two or more axes, all of the same length.
+    Raises
+    ------
+    ValueError
+        Unless the array has two or more axes, all of the same length.
 
-    See Also:
-        diag_indices
+    See Also
+    --------
+    diag_indices
 
-    Examples:
-        >>> cp.diag_indices_from(cp.ones((2, 2)))
-        (array([0, 1]), array([0, 1]))
+    Examples
+    --------
+    >>> cp.diag_indices_from(cp.ones((2, 2)))
+    (array([0, 1]), array([0, 1]))
     """
     arr = array(arr)
     if arr.ndim < 2:
@@ -163,20 +197,28 @@ def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """Returns the indices of the lower triangle of an n x m matrix.
 
-    Args:
-        n: the number of rows.
-        k: the last diagonal of the triangle: 0 is the main one, positive ones are above it.
-        m: the number of columns, n by default.
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    k : int, default 0
+        The last diagonal of the triangle: 0 is the main one, positive ones are above it.
+    m : int, optional
+        The number of columns, n by default.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of two arrays (int64), of rows and of columns.
 
-    See Also:
-        triu_indices, tril
+    See Also
+    --------
+    triu_indices, tril
 
-    Examples:
-        >>> cp.tril_indices(2)
-        (array([0, 1, 1]), array([0, 0, 1]))
+    Examples
+    --------
+    >>> cp.tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
     """
     return nonzero(matrices.tri(n, m, k, bool))
 
@@ -184,20 +226,28 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[ndarray, ...]:
     """Returns the indices of the upper triangle of an n x m matrix.
 
-    Args:
-        n: the number of rows.
-        k: the first diagonal of the triangle: 0 is the main one, positive ones are above it.
-        m: the number of columns, n by default.
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    k : int, default 0
+        The first diagonal of the triangle: 0 is the main one, positive ones are above it.
+    m : int, optional
+        The number of columns, n by default.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of two arrays (int64), of rows and of columns.
 
-    See Also:
-        tril_indices, triu
+    See Also
+    --------
+    tril_indices, triu
 
-    Examples:
-        >>> cp.triu_indices(3, 1)
-        (array([0, 0, 1]), array([1, 2, 2]))
+    Examples
+    --------
+    >>> cp.triu_indices(3, 1)
+    (array([0, 0, 1]), array([1, 2, 2]))
     """
     return nonzero(_core.map("logical_not", matrices.tri(n, m, k - 1, bool)))
 
@@ -213,23 +263,32 @@ def _matrix_shape(arr: ArrayLike) -> tuple[int, int]:
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     """Returns the indices of the lower triangle of a matrix.
 
-    Args:
-        arr: a matrix.
-        k: the last diagonal of the triangle: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    arr : array_like
+        A matrix.
+    k : int, default 0
+        The last diagonal of the triangle: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of two arrays (int64), of rows and of columns.
 
-    Raises:
-        ValueError: unless the array has two axes.
+    Raises
+    ------
+    ValueError
+        Unless the array has two axes.
 
-    See Also:
-        tril_indices, tril, triu_indices_from
+    See Also
+    --------
+    tril_indices, tril, triu_indices_from
 
-    Examples:
-        >>> a = cp.asarray([[1, 2], [3, 4]])
-        >>> a[cp.tril_indices_from(a)]
-        array([1, 3, 4])
+    Examples
+    --------
+    >>> a = cp.asarray([[1, 2], [3, 4]])
+    >>> a[cp.tril_indices_from(a)]
+    array([1, 3, 4])
     """
     rows, columns = _matrix_shape(arr)
     return tril_indices(rows, k, columns)
@@ -239,23 +298,32 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
     """Returns the indices of the upper triangle of a matrix.
 
-    Args:
-        arr: a matrix.
-        k: the first diagonal of the triangle: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    arr : array_like
+        A matrix.
+    k : int, default 0
+        The first diagonal of the triangle: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of two arrays (int64), of rows and of columns.
 
-    Raises:
-        ValueError: unless the array has two axes.
+    Raises
+    ------
+    ValueError
+        Unless the array has two axes.
 
-    See Also:
-        triu_indices, triu, tril_indices_from
+    See Also
+    --------
+    triu_indices, triu, tril_indices_from
 
-    Examples:
-        >>> a = cp.asarray([[1, 2], [3, 4]])
-        >>> a[cp.triu_indices_from(a)]
-        array([1, 2, 4])
+    Examples
+    --------
+    >>> a = cp.asarray([[1, 2], [3, 4]])
+    >>> a[cp.triu_indices_from(a)]
+    array([1, 2, 4])
     """
     rows, columns = _matrix_shape(arr)
     return triu_indices(rows, k, columns)
@@ -264,20 +332,28 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[ndarray, ...]:
 def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
     """Returns the indices of the elements that a function such as `triu` does not set to zero in an n x n matrix.
 
-    Args:
-        n: the number of rows and columns.
-        mask_func: a function `mask_func(a, k)`.
-        k: the second argument of the function.
+    Parameters
+    ----------
+    n : int
+        The number of rows and columns.
+    mask_func : callable
+        A function `mask_func(a, k)`.
+    k : int, default 0
+        The second argument of the function.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of two arrays (int64), of rows and of columns.
 
-    See Also:
-        triu, tril, triu_indices, tril_indices
+    See Also
+    --------
+    triu, tril, triu_indices, tril_indices
 
-    Examples:
-        >>> cp.mask_indices(2, cp.triu)
-        (array([0, 0, 1]), array([0, 1, 1]))
+    Examples
+    --------
+    >>> cp.mask_indices(2, cp.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
     """
     return nonzero(mask_func(creation.ones((n, n), int), k))
 
@@ -285,23 +361,33 @@ def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
     """Converts indices into the flattened array to one index array per axis.
 
-    Args:
-        indices: an integer, or an array of integers.
-        shape: the shape of the array that the indices are for.
-        order: "C" for row-major, "F" for column-major order.
+    Parameters
+    ----------
+    indices : array_like
+        An integer, or an array of integers.
+    shape : int or tuple of ints
+        The shape of the array that the indices are for.
+    order : str, default "C"
+        "C" for row-major, "F" for column-major order.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple with an array (int64) for each axis.
 
-    Raises:
-        ValueError: if an index is out of bounds, and for more elements than int64 counts.
+    Raises
+    ------
+    ValueError
+        If an index is out of bounds, and for more elements than int64 counts.
 
-    See Also:
-        ravel_multi_index
+    See Also
+    --------
+    ravel_multi_index
 
-    Examples:
-        >>> cp.unravel_index([2, 3], (2, 3))
-        (array([0, 1]), array([2, 0]))
+    Examples
+    --------
+    >>> cp.unravel_index([2, 3], (2, 3))
+    (array([0, 1]), array([2, 0]))
     """
     index, dims = array(indices), as_shape(shape)
     _check_size(
@@ -346,24 +432,35 @@ def _letter(order: str) -> str:
 def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order: str = "C") -> ndarray:
     """Converts one index array per axis to indices into the flattened array.
 
-    Args:
-        multi_index: a tuple of arrays of integers, one for each axis.
-        dims: the shape of the array that the indices are for.
-        mode: for indices out of bounds: "raise", "wrap" or "clip", or a tuple of one for each axis.
-        order: "C" for row-major, "F" for column-major order.
+    Parameters
+    ----------
+    multi_index : tuple
+        A tuple of arrays of integers, one for each axis.
+    dims : int or tuple of ints
+        The shape of the array that the indices are for.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip", or a tuple of one for each axis.
+    order : str, default "C"
+        "C" for row-major, "F" for column-major order.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array (int64) of the common shape of the indices.
 
-    Raises:
-        ValueError: if an index is out of bounds and the mode is "raise", and if the number of elements exceeds int64.
+    Raises
+    ------
+    ValueError
+        If an index is out of bounds and the mode is "raise", and if the number of elements exceeds int64.
 
-    See Also:
-        unravel_index
+    See Also
+    --------
+    unravel_index
 
-    Examples:
-        >>> cp.ravel_multi_index((cp.asarray([0, 1]), cp.asarray([2, 0])), (2, 3))
-        array([2, 3])
+    Examples
+    --------
+    >>> cp.ravel_multi_index((cp.asarray([0, 1]), cp.asarray([2, 0])), (2, 3))
+    array([2, 3])
     """
     shape = as_shape(dims)
     order = _letter(order)
@@ -402,26 +499,37 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
 def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns for each index in `a` the element of the choice with this index.
 
-    Args:
-        a: an array of integers.
-        choices: a sequence of arrays that broadcast to the shape of `a`, or an array whose first axis numbers the
-            choices.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        mode: for indices out of bounds: "raise", "wrap" or "clip".
+    Parameters
+    ----------
+    a : array_like
+        An array of integers.
+    choices : array_like
+        A sequence of arrays that broadcast to the shape of `a`, or an array whose first axis numbers the choices.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape, of the dtype that the choices promote to.
 
-    Raises:
-        ValueError: if there are no choices, or an index is out of bounds (mode "raise").
-        TypeError: if `a` does not hold integers, or `out` has another shape.
+    Raises
+    ------
+    ValueError
+        If there are no choices, or an index is out of bounds (mode "raise").
+    TypeError
+        If `a` does not hold integers, or `out` has another shape.
 
-    See Also:
-        take_along_axis
+    See Also
+    --------
+    take_along_axis
 
-    Examples:
-        >>> cp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
-        array([ 1, 20,  3])
+    Examples
+    --------
+    >>> cp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
+    array([ 1, 20,  3])
     """
     index = array(a)
     check_casting(index.dtype_name, "int64", "safe", "array data")
@@ -450,25 +558,36 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> ndarray:
     """Returns for each element the choice of the first condition that is true, or the default.
 
-    Args:
-        condlist: a list of bool arrays.
-        choicelist: a list of arrays, one for each condition. All broadcast against each other.
-        default: the element where no condition is true.
+    Parameters
+    ----------
+    condlist : sequence
+        A list of bool arrays.
+    choicelist : sequence
+        A list of arrays, one for each condition. All broadcast against each other.
+    default : int, default 0
+        The element where no condition is true.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape, of the dtype that choices and default promote to.
 
-    Raises:
-        ValueError: if there are no conditions, or the number of choices differs from theirs.
-        TypeError: for conditions that are not bool.
+    Raises
+    ------
+    ValueError
+        If there are no conditions, or the number of choices differs from theirs.
+    TypeError
+        For conditions that are not bool.
 
-    See Also:
-        where, take, choose, compress, diag, diagonal
+    See Also
+    --------
+    where, take, choose, compress, diag, diagonal
 
-    Examples:
-        >>> x = cp.arange(6)
-        >>> cp.select([x < 2, x > 3], [x, x * 10], default=-1)
-        array([ 0,  1, -1, -1, 40, 50])
+    Examples
+    --------
+    >>> x = cp.arange(6)
+    >>> cp.select([x < 2, x > 3], [x, x * 10], default=-1)
+    array([ 0,  1, -1, -1, 40, 50])
     """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -490,27 +609,38 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
     """Evaluates a piecewise function: for each condition a scalar, or a function called with the elements it selects.
 
-    Args:
-        x: an array or array-like.
-        condlist: a list of bool arrays of the shape of `x`, or one of them.
-        funclist: scalars and functions, one for each condition. One more is taken where no condition is true, otherwise
-            zero.
-        *args: further arguments of the functions.
-        **kw: keyword arguments of the functions.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    condlist : list
+        A list of bool arrays of the shape of `x`, or one of them.
+    funclist : sequence
+        Scalars and functions, one for each condition. One more is taken where no condition is true, otherwise zero.
+    *args : any
+        Further arguments of the functions.
+    **kw : any
+        Keyword arguments of the functions.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape and dtype of `x`.
 
-    Raises:
-        ValueError: unless there are as many functions as conditions, or one more.
+    Raises
+    ------
+    ValueError
+        Unless there are as many functions as conditions, or one more.
 
-    See Also:
-        choose, select, where
+    See Also
+    --------
+    choose, select, where
 
-    Examples:
-        >>> x = cp.asarray([-2.0, -1.0, 1.0, 2.0])
-        >>> cp.piecewise(x, [x < 0, x > 1], [0, lambda v: v * 10, 5])
-        array([ 0.,  0.,  5., 20.])
+    Examples
+    --------
+    >>> x = cp.asarray([-2.0, -1.0, 1.0, 2.0])
+    >>> cp.piecewise(x, [x < 0, x > 1], [0, lambda v: v * 10, 5])
+    array([ 0.,  0.,  5., 20.])
     """
     x = array(x)
     if (
@@ -543,26 +673,38 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
 def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
     """Applies a function of a 1-d array to each slice along an axis. The calls are recorded one by one.
 
-    Args:
-        func1d: a function of a 1-d array that returns a scalar or an array.
-        axis: the axis along which slices are taken.
-        arr: an array or array-like.
-        *args: further arguments of the function.
-        **kwargs: keyword arguments of the function.
+    Parameters
+    ----------
+    func1d : array_like
+        A function of a 1-d array that returns a scalar or an array.
+    axis : int
+        The axis along which slices are taken.
+    arr : array_like
+        An array or array-like.
+    *args : any
+        Further arguments of the function.
+    **kwargs : any
+        Keyword arguments of the function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the results; the axes that the function returns take the place of the axis.
 
-    Raises:
-        ValueError: if the other axes are empty.
+    Raises
+    ------
+    ValueError
+        If the other axes are empty.
 
-    See Also:
-        apply_over_axes
+    See Also
+    --------
+    apply_over_axes
 
-    Examples:
-        >>> cp.apply_along_axis(lambda row: row[::-1], 1, [[1, 2], [3, 4]])
-        array([[2, 1],
-               [4, 3]])
+    Examples
+    --------
+    >>> cp.apply_along_axis(lambda row: row[::-1], 1, [[1, 2], [3, 4]])
+    array([[2, 1],
+           [4, 3]])
     """
     arr = array(arr)
     axis = normalize_axis(axis, arr.ndim)
@@ -580,23 +722,33 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
     """Applies a reduction to one axis after another and keeps the axes with length one.
 
-    Args:
-        func: a function `func(a, axis)`, such as `cp.sum`.
-        a: an array or array-like.
-        axes: the axis or axes.
+    Parameters
+    ----------
+    func : callable
+        A function `func(a, axis)`, such as `cp.sum`.
+    a : array_like
+        An array or array-like.
+    axes : int or tuple of ints
+        The axis or axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with as many axes as `a`.
 
-    Raises:
-        ValueError: if the result of the function has neither as many axes as `a` nor one axis less.
+    Raises
+    ------
+    ValueError
+        If the result of the function has neither as many axes as `a` nor one axis less.
 
-    See Also:
-        apply_along_axis
+    See Also
+    --------
+    apply_along_axis
 
-    Examples:
-        >>> cp.apply_over_axes(cp.sum, cp.ones((2, 3, 4)), (0, 2)).shape
-        (1, 3, 1)
+    Examples
+    --------
+    >>> cp.apply_over_axes(cp.sum, cp.ones((2, 3, 4)), (0, 2)).shape
+    (1, 3, 1)
     """
     result = array(a)
     for axis in [axes] if isinstance(axes, int) else axes:
@@ -611,21 +763,29 @@ def apply_over_axes(func: Any, a: ArrayLike, axes: Any) -> ndarray:
 def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
     """Iterates over the indices of a shape, in C order, on the host.
 
-    Args:
-        *shape: the extents, as integers or as one tuple.
+    Parameters
+    ----------
+    *shape : int or tuple of ints
+        The extents, as integers or as one tuple.
 
-    Returns:
+    Returns
+    -------
+    iterator of tuples of ints
         An iterator of tuples of integers.
 
-    Raises:
-        ValueError: for negative extents.
+    Raises
+    ------
+    ValueError
+        For negative extents.
 
-    See Also:
-        ndenumerate
+    See Also
+    --------
+    ndenumerate
 
-    Examples:
-        >>> list(cp.ndindex(2, 2))
-        [(0, 0), (0, 1), (1, 0), (1, 1)]
+    Examples
+    --------
+    >>> list(cp.ndindex(2, 2))
+    [(0, 0), (0, 1), (1, 0), (1, 1)]
     """
     import itertools
 
@@ -636,18 +796,24 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
 def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
     """Iterates over the indices of an array and its elements, as Python scalars. Copies the array to the host once.
 
-    Args:
-        arr: an array or array-like.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    iterator of tuples
         An iterator of pairs of a tuple of indices and a Python scalar.
 
-    See Also:
-        ndindex
+    See Also
+    --------
+    ndindex
 
-    Examples:
-        >>> list(cp.ndenumerate(cp.asarray([[1, 2], [3, 4]])))
-        [((0, 0), 1), ((0, 1), 2), ((1, 0), 3), ((1, 1), 4)]
+    Examples
+    --------
+    >>> list(cp.ndenumerate(cp.asarray([[1, 2], [3, 4]])))
+    [((0, 0), 1), ((0, 1), 2), ((1, 0), 3), ((1, 1), 4)]
     """
     host = asnumpy(array(arr))
     return ((index, host[index].item()) for index in ndindex(host.shape))
@@ -659,23 +825,31 @@ def ndenumerate(arr: ArrayLike) -> Iterator[tuple[tuple[int, ...], Any]]:
 def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
     """Returns index arrays for the cross product of sequences of integers or masks.
 
-    Args:
-        *args: 1-d sequences of integers, or bool masks.
+    Parameters
+    ----------
+    *args : array_like
+        1-d sequences of integers, or bool masks.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple with an array for each sequence, which broadcast against each other.
 
-    Raises:
-        ValueError: for sequences that are not 1-d.
+    Raises
+    ------
+    ValueError
+        For sequences that are not 1-d.
 
-    See Also:
-        meshgrid
+    See Also
+    --------
+    meshgrid
 
-    Examples:
-        >>> a = cp.arange(12).reshape(3, 4)
-        >>> a[cp.ix_([0, 2], [1, 3])]
-        array([[ 1,  3],
-               [ 9, 11]])
+    Examples
+    --------
+    >>> a = cp.arange(12).reshape(3, 4)
+    >>> a[cp.ix_([0, 2], [1, 3])]
+    array([[ 1,  3],
+           [ 9, 11]])
     """
     result = []
     for i, item in enumerate(args):
@@ -696,15 +870,16 @@ class _Grid:
     Indexing with a slice for each axis returns the coordinates: `mgrid` one array of shape (ndim, *shape), `ogrid` a
     tuple of arrays that broadcast to the shape.
 
-    Examples:
-        >>> cp.mgrid[0:2, 0:3]
-        array([[[0, 0, 0],
-                [1, 1, 1]],
-        <BLANKLINE>
-               [[0, 1, 2],
-                [0, 1, 2]]])
-        >>> cp.ogrid[0:1:3j]
-        array([0. , 0.5, 1. ])
+    Examples
+    --------
+    >>> cp.mgrid[0:2, 0:3]
+    array([[[0, 0, 0],
+            [1, 1, 1]],
+    <BLANKLINE>
+           [[0, 1, 2],
+            [0, 1, 2]]])
+    >>> cp.ogrid[0:1:3j]
+    array([0. , 0.5, 1. ])
     """
 
     def __init__(self, sparse: bool) -> None:
@@ -774,12 +949,13 @@ class _Joiner:
     `r_` joins along the first axis, `c_` along the last one, with vectors as columns. A text in front, such as "0,2",
     gives the axis and the least number of axes.
 
-    Examples:
-        >>> cp.r_[0:3, 7, [8, 9]]
-        array([0, 1, 2, 7, 8, 9])
-        >>> cp.c_[[1, 2], [3, 4]]
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.r_[0:3, 7, [8, 9]]
+    array([0, 1, 2, 7, 8, 9])
+    >>> cp.c_[[1, 2], [3, 4]]
+    array([[1, 3],
+           [2, 4]])
     """
 
     def __init__(self, axis: int, columns: bool) -> None:

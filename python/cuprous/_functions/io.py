@@ -128,31 +128,45 @@ def load(
     With `mmap_mode` the file is memory-mapped while it is copied to the device. Writes to the array do not change the
     file.
 
-    Args:
-        file: the name of a file, or a file opened for reading bytes.
-        mmap_mode: None, or a mode such as "r" to map the file.
-        allow_pickle: whether to load pickled objects, which can run any code.
-        fix_imports: as for `numpy.load`; only for pickled objects.
-        encoding: as for `numpy.load`; only for pickled objects.
-        max_header_size: the greatest size of a header that is parsed.
+    Parameters
+    ----------
+    file : str, path-like or file
+        The name of a file, or a file opened for reading bytes.
+    mmap_mode : str, optional
+        None, or a mode such as "r" to map the file.
+    allow_pickle : bool, default False
+        Whether to load pickled objects, which can run any code.
+    fix_imports : bool, default True
+        As for `numpy.load`; only for pickled objects.
+    encoding : str, default "ASCII"
+        As for `numpy.load`; only for pickled objects.
+    max_header_size : int, default 10000
+        The greatest size of a header that is parsed.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, or an `NpzFile`.
 
-    Raises:
-        OSError: if the file does not exist or cannot be read.
-        ValueError: for pickled objects, unless `allow_pickle` is true.
+    Raises
+    ------
+    OSError
+        If the file does not exist or cannot be read.
+    ValueError
+        For pickled objects, unless `allow_pickle` is true.
 
-    See Also:
-        save, savez, savez_compressed, loadtxt
+    See Also
+    --------
+    save, savez, savez_compressed, loadtxt
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.save(file, cp.arange(3))
-        >>> _ = file.seek(0)
-        >>> cp.load(file)
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.save(file, cp.arange(3))
+    >>> _ = file.seek(0)
+    >>> cp.load(file)
+    array([0, 1, 2])
     """
     import numpy as np
 
@@ -176,20 +190,26 @@ def _with_bfloat16(host: Any) -> Any:
 def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
     r"""Writes an array to an `.npy` file.
 
-    Args:
-        file: the name of a file, to which ".npy" is added if needed, or a file opened for writing bytes.
-        arr: an array or array-like.
-        allow_pickle: as for `numpy.save`; arrays hold no objects.
+    Parameters
+    ----------
+    file : str
+        The name of a file, to which ".npy" is added if needed, or a file opened for writing bytes.
+    arr : array_like
+        An array or array-like.
+    allow_pickle : bool, default False
+        As for `numpy.save`; arrays hold no objects.
 
-    See Also:
-        savez, savetxt, load
+    See Also
+    --------
+    savez, savetxt, load
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.save(file, cp.arange(3))
-        >>> file.getvalue()[:6]
-        b'\x93NUMPY'
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.save(file, cp.arange(3))
+    >>> file.getvalue()[:6]
+    b'\x93NUMPY'
     """
     import numpy as np
 
@@ -199,21 +219,27 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Writes several arrays to an `.npz` file, uncompressed.
 
-    Args:
-        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
-        *args: arrays, which are named "arr_0", "arr_1" and so on.
-        **kwds: arrays by name.
+    Parameters
+    ----------
+    file : str
+        The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+    *args : array_like
+        Arrays, which are named "arr_0", "arr_1" and so on.
+    **kwds : array_like
+        Arrays by name.
 
-    See Also:
-        save, savetxt, savez_compressed
+    See Also
+    --------
+    save, savetxt, savez_compressed
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.savez(file, x=cp.arange(3))
-        >>> _ = file.seek(0)
-        >>> cp.load(file)["x"]
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.savez(file, x=cp.arange(3))
+    >>> _ = file.seek(0)
+    >>> cp.load(file)["x"]
+    array([0, 1, 2])
     """
     import numpy as np
 
@@ -223,21 +249,27 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
     """Writes several arrays to an `.npz` file, compressed.
 
-    Args:
-        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
-        *args: arrays, which are named "arr_0", "arr_1" and so on.
-        **kwds: arrays by name.
+    Parameters
+    ----------
+    file : str
+        The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+    *args : array_like
+        Arrays, which are named "arr_0", "arr_1" and so on.
+    **kwds : array_like
+        Arrays by name.
 
-    See Also:
-        save, savetxt, savez, load
+    See Also
+    --------
+    save, savetxt, savez, load
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.savez_compressed(file, x=cp.arange(3))
-        >>> _ = file.seek(0)
-        >>> cp.load(file)["x"]
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.savez_compressed(file, x=cp.arange(3))
+    >>> _ = file.seek(0)
+    >>> cp.load(file)["x"]
+    array([0, 1, 2])
     """
     import numpy as np
 
@@ -247,20 +279,27 @@ def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
 def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
     """Writes an array to a text file, with NumPy's `savetxt`.
 
-    Args:
-        fname: the name of a file, or an open file.
-        X: a 1-d or 2-d array.
-        *args: further arguments of NumPy's function.
-        **kwargs: keyword arguments of NumPy's function.
+    Parameters
+    ----------
+    fname : str, path-like or file
+        The name of a file, or an open file.
+    X : array_like
+        A 1-d or 2-d array.
+    *args : any
+        Further arguments of NumPy's function.
+    **kwargs : any
+        Keyword arguments of NumPy's function.
 
-    See Also:
-        save, savez, savez_compressed
+    See Also
+    --------
+    save, savez, savez_compressed
 
-    Examples:
-        >>> import sys
-        >>> cp.savetxt(sys.stdout, cp.asarray([[1, 2], [3, 4]]), fmt="%d")
-        1 2
-        3 4
+    Examples
+    --------
+    >>> import sys
+    >>> cp.savetxt(sys.stdout, cp.asarray([[1, 2], [3, 4]]), fmt="%d")
+    1 2
+    3 4
     """
     import numpy as np
 
@@ -270,24 +309,33 @@ def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:
 def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
     r"""Returns an array from a text file, with NumPy's `loadtxt`.
 
-    Args:
-        *args: the file, and further arguments of NumPy's function.
-        **kwargs: keyword arguments of NumPy's function.
+    Parameters
+    ----------
+    *args : any
+        The file, and further arguments of NumPy's function.
+    **kwargs : any
+        Keyword arguments of NumPy's function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the numbers in the text.
 
-    Raises:
-        ValueError: for text that is not a number, or rows with different numbers of columns.
+    Raises
+    ------
+    ValueError
+        For text that is not a number, or rows with different numbers of columns.
 
-    See Also:
-        load, fromstring, genfromtxt
+    See Also
+    --------
+    load, fromstring, genfromtxt
 
-    Examples:
-        >>> import io
-        >>> cp.loadtxt(io.StringIO("1 2\n3 4"))
-        array([[1., 2.],
-               [3., 4.]])
+    Examples
+    --------
+    >>> import io
+    >>> cp.loadtxt(io.StringIO("1 2\n3 4"))
+    array([[1., 2.],
+           [3., 4.]])
     """
     import numpy as np
 
@@ -297,24 +345,33 @@ def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
     r"""Returns an array from a text file with missing values, with NumPy's `genfromtxt`.
 
-    Args:
-        *args: the file, and further arguments of NumPy's function.
-        **kwargs: keyword arguments of NumPy's function.
+    Parameters
+    ----------
+    *args : any
+        The file, and further arguments of NumPy's function.
+    **kwargs : any
+        Keyword arguments of NumPy's function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the numbers in the text.
 
-    Raises:
-        ValueError: if the rows have different numbers of columns.
+    Raises
+    ------
+    ValueError
+        If the rows have different numbers of columns.
 
-    See Also:
-        loadtxt
+    See Also
+    --------
+    loadtxt
 
-    Examples:
-        >>> import io
-        >>> cp.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",")
-        array([[ 1.,  2.],
-               [ 3., nan]])
+    Examples
+    --------
+    >>> import io
+    >>> cp.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",")
+    array([[ 1.,  2.],
+           [ 3., nan]])
     """
     import numpy as np
 
@@ -324,28 +381,40 @@ def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
 def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> ndarray:
     """Returns a 1-d array from a file of raw elements or separated numbers.
 
-    Args:
-        file: the name of a file, or an open file.
-        dtype: the dtype of the elements, float64 by default.
-        count: the number of elements to read; -1 reads all.
-        sep: the separator of a text file; an empty one (the default) means raw elements.
-        offset: the number of bytes to skip in a file of raw elements.
+    Parameters
+    ----------
+    file : str, path-like or file
+        The name of a file, or an open file.
+    dtype : dtype, optional
+        The dtype of the elements, float64 by default.
+    count : int, default -1
+        The number of elements to read; -1 reads all.
+    sep : str, default ""
+        The separator of a text file; an empty one (the default) means raw elements.
+    offset : int, default 0
+        The number of bytes to skip in a file of raw elements.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    Raises:
-        FileNotFoundError: if the file does not exist.
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist.
 
-    See Also:
-        load, fromstring
+    See Also
+    --------
+    load, fromstring
 
-    Examples:
-        >>> import os, tempfile
-        >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
-        >>> cp.arange(3).tofile(name)
-        >>> cp.fromfile(name, dtype=int)
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> name = os.path.join(tempfile.mkdtemp(), "numbers")
+    >>> cp.arange(3).tofile(name)
+    >>> cp.fromfile(name, dtype=int)
+    array([0, 1, 2])
     """
     import numpy as np
 

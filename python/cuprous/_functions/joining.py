@@ -44,28 +44,41 @@ def concatenate(
 ) -> ndarray:  # fmt: skip
     """Joins arrays along an existing axis (None: flattens them first).
 
-    Args:
-        arrays: a sequence of arrays of the same shape, except along the axis.
-        axis: the axis along which arrays are joined; None flattens them first.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        dtype: the dtype of the result; by default it follows from the operands.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        A sequence of arrays of the same shape, except along the axis.
+    axis : int, default 0
+        The axis along which arrays are joined; None flattens them first.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    casting : str, default "same_kind"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array of the dtype that the arrays promote to.
 
-    Raises:
-        ValueError: if there are no arrays, their other extents differ, or `out` has another shape.
-        TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
+    Raises
+    ------
+    ValueError
+        If there are no arrays, their other extents differ, or `out` has another shape.
+    TypeError
+        If both `out` and `dtype` are given, or `casting` forbids a cast.
 
-    See Also:
-        stack, hstack, vstack, split
+    See Also
+    --------
+    stack, hstack, vstack, split
 
-    Examples:
-        >>> cp.concatenate(([1, 2], [3]))
-        array([1, 2, 3])
-        >>> cp.concatenate(([[1, 2]], [[3, 4]]), axis=1)
-        array([[1, 2, 3, 4]])
+    Examples
+    --------
+    >>> cp.concatenate(([1, 2], [3]))
+    array([1, 2, 3])
+    >>> cp.concatenate(([[1, 2]], [[3, 4]]), axis=1)
+    array([[1, 2, 3, 4]])
     """
     check_rule(casting)
     if hasattr(arrays, "__len__") and len(arrays) > _MAX_ARRAYS:
@@ -126,30 +139,43 @@ def stack(
 ) -> ndarray:  # fmt: skip
     """Joins arrays of one shape along a new axis.
 
-    Args:
-        arrays: a sequence of arrays of one shape.
-        axis: the position of the new axis in the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        dtype: the dtype of the result; by default it follows from the operands.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        A sequence of arrays of one shape.
+    axis : int, default 0
+        The position of the new axis in the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    casting : str, default "same_kind"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array with one axis more.
 
-    Raises:
-        ValueError: if there are no arrays, or their shapes differ.
-        TypeError: if both `out` and `dtype` are given, or `casting` forbids a cast.
+    Raises
+    ------
+    ValueError
+        If there are no arrays, or their shapes differ.
+    TypeError
+        If both `out` and `dtype` are given, or `casting` forbids a cast.
 
-    See Also:
-        concatenate, block, split, unstack
+    See Also
+    --------
+    concatenate, block, split, unstack
 
-    Examples:
-        >>> cp.stack(([1, 2], [3, 4]))
-        array([[1, 2],
-               [3, 4]])
-        >>> cp.stack(([1, 2], [3, 4]), axis=1)
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.stack(([1, 2], [3, 4]))
+    array([[1, 2],
+           [3, 4]])
+    >>> cp.stack(([1, 2], [3, 4]), axis=1)
+    array([[1, 3],
+           [2, 4]])
     """
     parts = _arrays(arrays)
     if not parts:
@@ -165,22 +191,31 @@ def stack(
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     """Returns views of the slices along an axis.
 
-    Args:
-        x: an array with at least one axis.
-        axis: the axis, by default the first.
+    Parameters
+    ----------
+    x : array_like
+        An array with at least one axis.
+    axis : int, default 0
+        The axis, by default the first.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of views without the axis.
 
-    Raises:
-        ValueError: for a 0-d array.
+    Raises
+    ------
+    ValueError
+        For a 0-d array.
 
-    See Also:
-        stack, concatenate, block, split
+    See Also
+    --------
+    stack, concatenate, block, split
 
-    Examples:
-        >>> cp.unstack(cp.asarray([[1, 2], [3, 4]]), axis=1)
-        (array([1, 3]), array([2, 4]))
+    Examples
+    --------
+    >>> cp.unstack(cp.asarray([[1, 2], [3, 4]]), axis=1)
+    (array([1, 3]), array([2, 4]))
     """
     x = array(x)
     if x.ndim == 0:
@@ -193,24 +228,34 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 def vstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Joins arrays along the first axis. Vectors become rows.
 
-    Args:
-        tup: a sequence of arrays or array-likes.
-        dtype: the dtype of the result; by default it follows from the operands.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    Parameters
+    ----------
+    tup : sequence of array_like
+        A sequence of arrays or array-likes.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    casting : str, default "same_kind"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array with at least two axes.
 
-    Raises:
-        ValueError: for shapes that do not fit.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
 
-    See Also:
-        hstack, stack, concatenate
+    See Also
+    --------
+    hstack, stack, concatenate
 
-    Examples:
-        >>> cp.vstack(([1, 2], [3, 4]))
-        array([[1, 2],
-               [3, 4]])
+    Examples
+    --------
+    >>> cp.vstack(([1, 2], [3, 4]))
+    array([[1, 2],
+           [3, 4]])
     """
     return concatenate([atleast_2d(a) for a in _arrays(tup)], 0, dtype=dtype, casting=casting)
 
@@ -222,26 +267,36 @@ row_stack = vstack
 def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
     """Joins arrays along the second axis, and vectors along their only axis.
 
-    Args:
-        tup: a sequence of arrays or array-likes.
-        dtype: the dtype of the result; by default it follows from the operands.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    Parameters
+    ----------
+    tup : sequence of array_like
+        A sequence of arrays or array-likes.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    casting : str, default "same_kind"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        ValueError: for shapes that do not fit.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
 
-    See Also:
-        concatenate, stack, block, vstack, dstack, column_stack
+    See Also
+    --------
+    concatenate, stack, block, vstack, dstack, column_stack
 
-    Examples:
-        >>> cp.hstack(([1, 2], [3]))
-        array([1, 2, 3])
-        >>> cp.hstack(([[1], [2]], [[3], [4]]))
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.hstack(([1, 2], [3]))
+    array([1, 2, 3])
+    >>> cp.hstack(([[1], [2]], [[3], [4]]))
+    array([[1, 3],
+           [2, 4]])
     """
     parts = [atleast_1d(a) for a in _arrays(tup)]
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
@@ -251,22 +306,30 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: Any = None, casting: str = "same_
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
     """Joins arrays along the third axis. Axes of length one are added to arrays that have fewer.
 
-    Args:
-        tup: a sequence of arrays or array-likes.
+    Parameters
+    ----------
+    tup : sequence of array_like
+        A sequence of arrays or array-likes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array with at least three axes.
 
-    Raises:
-        ValueError: for shapes that do not fit.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
 
-    See Also:
-        concatenate, stack, block, vstack, hstack, column_stack
+    See Also
+    --------
+    concatenate, stack, block, vstack, hstack, column_stack
 
-    Examples:
-        >>> cp.dstack(([1, 2], [3, 4]))
-        array([[[1, 3],
-                [2, 4]]])
+    Examples
+    --------
+    >>> cp.dstack(([1, 2], [3, 4]))
+    array([[[1, 3],
+            [2, 4]]])
     """
     return concatenate([atleast_3d(a) for a in _arrays(tup)], 2)
 
@@ -275,22 +338,30 @@ def dstack(tup: Sequence[ArrayLike]) -> ndarray:
 def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
     """Joins vectors, as columns, and matrices along the second axis.
 
-    Args:
-        tup: a sequence of arrays or array-likes.
+    Parameters
+    ----------
+    tup : sequence of array_like
+        A sequence of arrays or array-likes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 2-d array.
 
-    Raises:
-        ValueError: for vectors and matrices with different numbers of rows.
+    Raises
+    ------
+    ValueError
+        For vectors and matrices with different numbers of rows.
 
-    See Also:
-        stack, hstack, vstack, concatenate
+    See Also
+    --------
+    stack, hstack, vstack, concatenate
 
-    Examples:
-        >>> cp.column_stack(([1, 2], [3, 4]))
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.column_stack(([1, 2], [3, 4]))
+    array([[1, 3],
+           [2, 4]])
     """
     parts = _arrays(tup)
     return concatenate([p.reshape((-1, 1)) if p.ndim < 2 else p for p in parts], 1)
@@ -300,23 +371,31 @@ def block(arrays: Any) -> ndarray:
     """Returns an array from nested lists of blocks. The innermost lists are joined along the last axis, the next level
     along the axis before it, and so on.
 
-    Args:
-        arrays: nested lists of arrays or scalars.
+    Parameters
+    ----------
+    arrays : array_like
+        Nested lists of arrays or scalars.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        ValueError: for empty lists, different depths, and shapes that do not fit.
+    Raises
+    ------
+    ValueError
+        For empty lists, different depths, and shapes that do not fit.
 
-    See Also:
-        concatenate, stack, vstack, hstack, dstack, column_stack
+    See Also
+    --------
+    concatenate, stack, vstack, hstack, dstack, column_stack
 
-    Examples:
-        >>> cp.block([[cp.eye(2), cp.zeros((2, 1))], [cp.ones((1, 3))]])
-        array([[1., 0., 0.],
-               [0., 1., 0.],
-               [1., 1., 1.]])
+    Examples
+    --------
+    >>> cp.block([[cp.eye(2), cp.zeros((2, 1))], [cp.ones((1, 3))]])
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 1., 1.]])
     """
 
     def depth(x: Any) -> int:
@@ -351,23 +430,33 @@ def block(arrays: Any) -> ndarray:
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Returns views of consecutive parts along an axis: a number of parts of nearly equal length, or split positions.
 
-    Args:
-        ary: an array or array-like.
-        indices_or_sections: a number of parts, or the positions at which to split.
-        axis: the axis to split.
+    Parameters
+    ----------
+    ary : array_like
+        An array or array-like.
+    indices_or_sections : int or array_like
+        A number of parts, or the positions at which to split.
+    axis : int, default 0
+        The axis to split.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: for fewer than one part.
+    Raises
+    ------
+    ValueError
+        For fewer than one part.
 
-    See Also:
-        split
+    See Also
+    --------
+    split
 
-    Examples:
-        >>> cp.array_split(cp.arange(5), 2)
-        [array([0, 1, 2]), array([3, 4])]
+    Examples
+    --------
+    >>> cp.array_split(cp.arange(5), 2)
+    [array([0, 1, 2]), array([3, 4])]
     """
     ary = array(ary)
     if ary.ndim == 0:
@@ -389,26 +478,37 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     """Returns views of consecutive parts along an axis. A number of parts must divide the length of the axis.
 
-    Args:
-        ary: an array or array-like.
-        indices_or_sections: a number of parts, or the positions at which to split.
-        axis: the axis to split.
+    Parameters
+    ----------
+    ary : array_like
+        An array or array-like.
+    indices_or_sections : int or array_like
+        A number of parts, or the positions at which to split.
+    axis : int, default 0
+        The axis to split.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: if the number of parts does not divide the length.
-        ZeroDivisionError: if the number of parts is zero.
+    Raises
+    ------
+    ValueError
+        If the number of parts does not divide the length.
+    ZeroDivisionError
+        If the number of parts is zero.
 
-    See Also:
-        array_split, hsplit, vsplit, dsplit, concatenate, stack
+    See Also
+    --------
+    array_split, hsplit, vsplit, dsplit, concatenate, stack
 
-    Examples:
-        >>> cp.split(cp.arange(4), 2)
-        [array([0, 1]), array([2, 3])]
-        >>> cp.split(cp.arange(5), [1, 3])
-        [array([0]), array([1, 2]), array([3, 4])]
+    Examples
+    --------
+    >>> cp.split(cp.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    >>> cp.split(cp.arange(5), [1, 3])
+    [array([0]), array([1, 2]), array([3, 4])]
     """
     ary = array(ary)
     sections = indices_or_sections if isinstance(indices_or_sections, int) else 1
@@ -422,22 +522,31 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[ndarr
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits an array with at least two axes along the first.
 
-    Args:
-        ary: an array with at least two axes.
-        indices_or_sections: a number of parts, or the positions at which to split.
+    Parameters
+    ----------
+    ary : array_like
+        An array with at least two axes.
+    indices_or_sections : int or array_like
+        A number of parts, or the positions at which to split.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: for fewer than two axes.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes.
 
-    See Also:
-        split
+    See Also
+    --------
+    split
 
-    Examples:
-        >>> cp.vsplit(cp.asarray([[1, 2], [3, 4]]), 2)
-        [array([[1, 2]]), array([[3, 4]])]
+    Examples
+    --------
+    >>> cp.vsplit(cp.asarray([[1, 2], [3, 4]]), 2)
+    [array([[1, 2]]), array([[3, 4]])]
     """
     ary = array(ary)
     if ary.ndim < 2:
@@ -448,24 +557,33 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits along the second axis, or a vector along its only axis.
 
-    Args:
-        ary: an array with at least one axis.
-        indices_or_sections: a number of parts, or the positions at which to split.
+    Parameters
+    ----------
+    ary : array_like
+        An array with at least one axis.
+    indices_or_sections : int or array_like
+        A number of parts, or the positions at which to split.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: for a 0-d array.
+    Raises
+    ------
+    ValueError
+        For a 0-d array.
 
-    See Also:
-        split
+    See Also
+    --------
+    split
 
-    Examples:
-        >>> cp.hsplit(cp.asarray([[1, 2], [3, 4]]), 2)
-        [array([[1],
-               [3]]), array([[2],
-               [4]])]
+    Examples
+    --------
+    >>> cp.hsplit(cp.asarray([[1, 2], [3, 4]]), 2)
+    [array([[1],
+           [3]]), array([[2],
+           [4]])]
     """
     ary = array(ary)
     if ary.ndim == 0:
@@ -476,22 +594,31 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
     """Splits along the third axis.
 
-    Args:
-        ary: an array with at least three axes.
-        indices_or_sections: a number of parts, or the positions at which to split.
+    Parameters
+    ----------
+    ary : array_like
+        An array with at least three axes.
+    indices_or_sections : int or array_like
+        A number of parts, or the positions at which to split.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of views.
 
-    Raises:
-        ValueError: for fewer than three axes.
+    Raises
+    ------
+    ValueError
+        For fewer than three axes.
 
-    See Also:
-        split
+    See Also
+    --------
+    split
 
-    Examples:
-        >>> [part.shape for part in cp.dsplit(cp.ones((2, 2, 4)), 2)]
-        [(2, 2, 2), (2, 2, 2)]
+    Examples
+    --------
+    >>> [part.shape for part in cp.dsplit(cp.ones((2, 2, 4)), 2)]
+    [(2, 2, 2), (2, 2, 2)]
     """
     ary = array(ary)
     if ary.ndim < 3:
@@ -505,22 +632,29 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[ndarray]:
 def tile(A: ArrayLike, reps: Any) -> ndarray:
     """Returns an array repeated `reps` times along each axis.
 
-    Args:
-        A: an array or array-like.
-        reps: the number of copies, or a number for each axis, of which the last one is for the last axis.
+    Parameters
+    ----------
+    A : array_like
+        An array or array-like.
+    reps : int
+        The number of copies, or a number for each axis, of which the last one is for the last axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    See Also:
-        repeat, broadcast_to
+    See Also
+    --------
+    repeat, broadcast_to
 
-    Examples:
-        >>> cp.tile([1, 2], 2)
-        array([1, 2, 1, 2])
-        >>> cp.tile([1, 2], (2, 1))
-        array([[1, 2],
-               [1, 2]])
+    Examples
+    --------
+    >>> cp.tile([1, 2], 2)
+    array([1, 2, 1, 2])
+    >>> cp.tile([1, 2], (2, 1))
+    array([[1, 2],
+           [1, 2]])
     """
     A = array(A)
     times = tuple(operator.index(r) for r in reps) if isinstance(reps, (tuple, list)) else (operator.index(reps),)
@@ -538,28 +672,39 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
 def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     """Repeats each element (or slice along an axis), by one count for all or a count for each.
 
-    Args:
-        a: an array or array-like.
-        repeats: the count, or a count for each element.
-        axis: the axis; None (the default) flattens the array.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    repeats : int
+        The count, or a count for each element.
+    axis : int, optional
+        The axis; None (the default) flattens the array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        TypeError: if the counts are not integers.
-        ValueError: if a count is negative, or the number of counts is not the length of the axis.
+    Raises
+    ------
+    TypeError
+        If the counts are not integers.
+    ValueError
+        If a count is negative, or the number of counts is not the length of the axis.
 
-    See Also:
-        tile, unique
+    See Also
+    --------
+    tile, unique
 
-    Examples:
-        >>> cp.repeat([1, 2], 2)
-        array([1, 1, 2, 2])
-        >>> cp.repeat([[1, 2], [3, 4]], [1, 2], axis=0)
-        array([[1, 2],
-               [3, 4],
-               [3, 4]])
+    Examples
+    --------
+    >>> cp.repeat([1, 2], 2)
+    array([1, 1, 2, 2])
+    >>> cp.repeat([[1, 2], [3, 4]], [1, 2], axis=0)
+    array([[1, 2],
+           [3, 4],
+           [3, 4]])
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
@@ -592,26 +737,36 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
 def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> ndarray:
     """Returns an array with values appended along an axis, or to the flattened array.
 
-    Args:
-        arr: an array or array-like.
-        values: an array-like; with an `axis` of the same shape as `arr` but along the axis.
-        axis: the axis; None (the default) flattens both.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
+    values : array_like
+        An array-like; with an `axis` of the same shape as `arr` but along the axis.
+    axis : int, optional
+        The axis; None (the default) flattens both.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        ValueError: for shapes that do not fit.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
 
-    See Also:
-        insert, delete
+    See Also
+    --------
+    insert, delete
 
-    Examples:
-        >>> cp.append([1, 2], [3, 4])
-        array([1, 2, 3, 4])
-        >>> cp.append([[1, 2]], [[3, 4]], axis=0)
-        array([[1, 2],
-               [3, 4]])
+    Examples
+    --------
+    >>> cp.append([1, 2], [3, 4])
+    array([1, 2, 3, 4])
+    >>> cp.append([[1, 2]], [[3, 4]], axis=0)
+    array([[1, 2],
+           [3, 4]])
     """
     arr, values = array(arr), array(values)
     if axis is None:
@@ -637,27 +792,38 @@ def _positions(obj: Any, n: int) -> list[int]:
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     """Returns an array without the slices at some positions along an axis, or without elements of the flattened array.
 
-    Args:
-        arr: an array or array-like.
-        obj: the positions: an integer, a slice, a list of integers or a bool mask.
-        axis: the axis; None (the default) flattens the array.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
+    obj : index
+        The positions: an integer, a slice, a list of integers or a bool mask.
+    axis : int, optional
+        The axis; None (the default) flattens the array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        ValueError: if a mask does not have the length of the axis.
-        IndexError: if a position is out of bounds.
+    Raises
+    ------
+    ValueError
+        If a mask does not have the length of the axis.
+    IndexError
+        If a position is out of bounds.
 
-    See Also:
-        insert, append
+    See Also
+    --------
+    insert, append
 
-    Examples:
-        >>> cp.delete([10, 20, 30, 40], [0, 2])
-        array([20, 40])
-        >>> cp.delete([[1, 2], [3, 4]], 0, axis=1)
-        array([[2],
-               [4]])
+    Examples
+    --------
+    >>> cp.delete([10, 20, 30, 40], [0, 2])
+    array([20, 40])
+    >>> cp.delete([[1, 2], [3, 4]], 0, axis=1)
+    array([[2],
+           [4]])
     """
     import numpy as np
 
@@ -681,27 +847,38 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> ndarray:
     """Returns an array with values inserted before some positions along an axis, or of the flattened array.
 
-    Args:
-        arr: an array or array-like.
-        obj: the positions in `arr`: an integer, a slice, a list of integers or a bool mask.
-        values: the values, which broadcast to the slices.
-        axis: the axis; None (the default) flattens the array.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
+    obj : array_like
+        The positions in `arr`: an integer, a slice, a list of integers or a bool mask.
+    values : array_like
+        The values, which broadcast to the slices.
+    axis : int, optional
+        The axis; None (the default) flattens the array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array of the dtype of `arr`.
 
-    Raises:
-        IndexError: if a position is out of bounds.
+    Raises
+    ------
+    IndexError
+        If a position is out of bounds.
 
-    See Also:
-        append, concatenate, delete
+    See Also
+    --------
+    append, concatenate, delete
 
-    Examples:
-        >>> cp.insert([1, 2, 3], 1, 9)
-        array([1, 9, 2, 3])
-        >>> cp.insert([[1, 2], [3, 4]], 2, [8, 9], axis=1)
-        array([[1, 2, 8],
-               [3, 4, 9]])
+    Examples
+    --------
+    >>> cp.insert([1, 2, 3], 1, 9)
+    array([1, 9, 2, 3])
+    >>> cp.insert([[1, 2], [3, 4]], 2, [8, 9], axis=1)
+    array([[1, 2, 8],
+           [3, 4, 9]])
     """
     arr, axis = with_axis(arr, axis, scalars=False)
     n = arr.shape[axis]

@@ -16,25 +16,37 @@ from cuprous._functions.reductions import all as all_
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
     """Returns true for each element with |a - b| <= atol + rtol |b|. Equal infinities are close.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        rtol: the tolerance relative to `b`.
-        atol: the absolute tolerance.
-        equal_nan: whether NaN equals NaN.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    rtol : float, default 1e-05
+        The tolerance relative to `b`.
+    atol : float, default 1e-08
+        The absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN equals NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the common shape.
 
-    Raises:
-        ValueError: for shapes that do not broadcast.
+    Raises
+    ------
+    ValueError
+        For shapes that do not broadcast.
 
-    See Also:
-        allclose
+    See Also
+    --------
+    allclose
 
-    Examples:
-        >>> cp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
-        array([ True, False])
+    Examples
+    --------
+    >>> cp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
+    array([ True, False])
     """
     a, b, rtol, atol = map(operand, (a, b, rtol, atol))
     if not isinstance(a, ndarray) and not isinstance(b, ndarray):
@@ -55,25 +67,37 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, eq
 def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> ndarray:
     """Returns true if all elements are close: |a - b| <= atol + rtol |b|.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        rtol: the tolerance relative to `b`.
-        atol: the absolute tolerance.
-        equal_nan: whether NaN equals NaN.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    rtol : float, default 1e-05
+        The tolerance relative to `b`.
+    atol : float, default 1e-08
+        The absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN equals NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
 
-    Raises:
-        ValueError: for shapes that do not broadcast.
+    Raises
+    ------
+    ValueError
+        For shapes that do not broadcast.
 
-    See Also:
-        isclose, all, any, equal
+    See Also
+    --------
+    isclose, all, any, equal
 
-    Examples:
-        >>> cp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
-        array(True)
+    Examples
+    --------
+    >>> cp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
+    array(True)
     """
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
@@ -82,20 +106,28 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, e
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarray:
     """Returns true if two arrays have the same shape and equal elements.
 
-    Args:
-        a1: an array or array-like.
-        a2: an array or array-like.
-        equal_nan: whether NaN equals NaN.
+    Parameters
+    ----------
+    a1 : array_like
+        An array or array-like.
+    a2 : array_like
+        An array or array-like.
+    equal_nan : bool, default False
+        Whether NaN equals NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
 
-    See Also:
-        allclose, array_equiv
+    See Also
+    --------
+    allclose, array_equiv
 
-    Examples:
-        >>> cp.array_equal([1, 2], [1, 2])
-        array(True)
+    Examples
+    --------
+    >>> cp.array_equal([1, 2], [1, 2])
+    array(True)
     """
     a, b = array(a1), array(a2)
     if a.shape != b.shape:
@@ -110,19 +142,26 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> ndarra
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
     """Returns true if two arrays broadcast to each other and have equal elements.
 
-    Args:
-        a1: an array or array-like.
-        a2: an array or array-like.
+    Parameters
+    ----------
+    a1 : array_like
+        An array or array-like.
+    a2 : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d bool array, as in CuPy. `bool()` waits for its value.
 
-    See Also:
-        array_equal
+    See Also
+    --------
+    array_equal
 
-    Examples:
-        >>> cp.array_equiv([1, 1], [[1], [1]])
-        array(True)
+    Examples
+    --------
+    >>> cp.array_equiv([1, 1], [[1], [1]])
+    array(True)
     """
     try:
         return all_(_core.map("equal", array(a1), array(a2)))
@@ -133,18 +172,23 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> ndarray:
 def isscalar(element: Any) -> bool:
     """Returns true if `element` is a Python or NumPy scalar. 0-d arrays are not scalars.
 
-    Args:
-        element: any object.
+    Parameters
+    ----------
+    element : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    See Also:
-        ndim
+    See Also
+    --------
+    ndim
 
-    Examples:
-        >>> cp.isscalar(3.0), cp.isscalar(cp.asarray(3.0))
-        (True, False)
+    Examples
+    --------
+    >>> cp.isscalar(3.0), cp.isscalar(cp.asarray(3.0))
+    (True, False)
     """
     return is_scalar(element) or isinstance(element, (str, bytes))
 
@@ -152,18 +196,23 @@ def isscalar(element: Any) -> bool:
 def iscomplexobj(x: Any) -> bool:
     """Returns true if the dtype is complex.
 
-    Args:
-        x: an array or array-like.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    See Also:
-        isrealobj, iscomplex
+    See Also
+    --------
+    isrealobj, iscomplex
 
-    Examples:
-        >>> cp.iscomplexobj([1 + 1j, 1])
-        True
+    Examples
+    --------
+    >>> cp.iscomplexobj([1 + 1j, 1])
+    True
     """
     return dtypes.kind(array(x).dtype_name) == "c"
 
@@ -171,18 +220,23 @@ def iscomplexobj(x: Any) -> bool:
 def isrealobj(x: Any) -> bool:
     """Returns true if the dtype is not complex.
 
-    Args:
-        x: an array or array-like.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    See Also:
-        iscomplexobj, isreal
+    See Also
+    --------
+    iscomplexobj, isreal
 
-    Examples:
-        >>> cp.isrealobj([1.5, 1])
-        True
+    Examples
+    --------
+    >>> cp.isrealobj([1.5, 1])
+    True
     """
     return not iscomplexobj(x)
 
@@ -190,18 +244,24 @@ def isrealobj(x: Any) -> bool:
 def iscomplex(x: ArrayLike) -> ndarray:
     """Returns true for each element with a nonzero imaginary part.
 
-    Args:
-        x: an array or array-like.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `x`.
 
-    See Also:
-        isreal, iscomplexobj
+    See Also
+    --------
+    isreal, iscomplexobj
 
-    Examples:
-        >>> cp.iscomplex([1 + 1j, 1])
-        array([ True, False])
+    Examples
+    --------
+    >>> cp.iscomplex([1 + 1j, 1])
+    array([ True, False])
     """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
@@ -212,18 +272,24 @@ def iscomplex(x: ArrayLike) -> ndarray:
 def isreal(x: ArrayLike) -> ndarray:
     """Returns true for each element whose imaginary part is zero.
 
-    Args:
-        x: an array or array-like.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `x`.
 
-    See Also:
-        iscomplex, isrealobj
+    See Also
+    --------
+    iscomplex, isrealobj
 
-    Examples:
-        >>> cp.isreal([1 + 1j, 1])
-        array([False,  True])
+    Examples
+    --------
+    >>> cp.isreal([1 + 1j, 1])
+    array([False,  True])
     """
     x = array(x)
     if dtypes.kind(x.dtype_name) == "c":
@@ -234,18 +300,24 @@ def isreal(x: ArrayLike) -> ndarray:
 def isfortran(a: ndarray) -> bool:
     """Returns true if an array is Fortran-contiguous and not C-contiguous.
 
-    Args:
-        a: an array.
+    Parameters
+    ----------
+    a : ndarray
+        An array.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        TypeError: if `a` is not an array.
+    Raises
+    ------
+    TypeError
+        If `a` is not an array.
 
-    Examples:
-        >>> cp.isfortran(cp.ones((2, 3), order="F"))
-        True
+    Examples
+    --------
+    >>> cp.isfortran(cp.ones((2, 3), order="F"))
+    True
     """
     return bool(target(a, "isfortran").is_f_contiguous and not a.is_c_contiguous)
 
@@ -253,15 +325,19 @@ def isfortran(a: ndarray) -> bool:
 def iterable(y: object) -> bool:
     """Returns true if `y` is iterable.
 
-    Args:
-        y: any object.
+    Parameters
+    ----------
+    y : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.iterable([1, 2]), cp.iterable(2)
-        (True, False)
+    Examples
+    --------
+    >>> cp.iterable([1, 2]), cp.iterable(2)
+    (True, False)
     """
     try:
         iter(y)  # type: ignore[call-overload]
@@ -273,20 +349,26 @@ def iterable(y: object) -> bool:
 def get_array_module(*args: Any) -> Any:
     """Returns `cuprous` if any argument is one of its arrays or sparse matrices, otherwise `numpy`.
 
-    Args:
-        *args: any objects.
+    Parameters
+    ----------
+    *args : any
+        Any objects.
 
-    Returns:
+    Returns
+    -------
+    object
         The module `cuprous` or `numpy`.
 
-    See Also:
-        asnumpy
+    See Also
+    --------
+    asnumpy
 
-    Examples:
-        >>> cp.get_array_module(cp.ones(2)).__name__
-        'cuprous'
-        >>> cp.get_array_module([1, 2]).__name__
-        'numpy'
+    Examples
+    --------
+    >>> cp.get_array_module(cp.ones(2)).__name__
+    'cuprous'
+    >>> cp.get_array_module([1, 2]).__name__
+    'numpy'
     """
     if any(isinstance(a, ndarray) or _is_sparse(a) for a in args):
         return cuprous

@@ -25,28 +25,38 @@ from cuprous._common.layout import axis_order, order_letter
 def reshape(a: ArrayLike, /, shape: Shape, order: str = "C", *, copy: bool | None = None) -> ndarray:
     """Returns the elements in another shape, as a view if the strides allow it.
 
-    Args:
-        a: an array or array-like of any dtype.
-        shape: the new shape. One extent may be -1 and is inferred.
-        order: the order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran
-            order).
-        copy: True always copies, None copies if needed, False never copies.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    shape : int or tuple of ints
+        The new shape. One extent may be -1 and is inferred.
+    order : str, default "C"
+        The order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran order).
+    copy : bool, optional
+        True always copies, None copies if needed, False never copies.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with the same elements.
 
-    Raises:
-        ValueError: if the sizes differ, or `copy` is False and no view is possible.
+    Raises
+    ------
+    ValueError
+        If the sizes differ, or `copy` is False and no view is possible.
 
-    See Also:
-        ndarray.reshape
+    See Also
+    --------
+    ndarray.reshape
 
-    Examples:
-        >>> cp.reshape(cp.arange(6), (2, -1))
-        array([[0, 1, 2],
-               [3, 4, 5]])
-        >>> cp.reshape([[1, 2], [3, 4]], 4, order="F")
-        array([1, 3, 2, 4])
+    Examples
+    --------
+    >>> cp.reshape(cp.arange(6), (2, -1))
+    array([[0, 1, 2],
+           [3, 4, 5]])
+    >>> cp.reshape([[1, 2], [3, 4]], 4, order="F")
+    array([1, 3, 2, 4])
     """
     return as_array(a).reshape(shape, order=order_letter(order, "CFA", "C"), copy=copy)
 
@@ -72,21 +82,28 @@ def _memory_order(a: ndarray) -> tuple[int, ...] | None:
 def ravel(a: ArrayLike, order: str = "C") -> ndarray:
     """Returns the elements in one dimension: a view if memory has them in this order, otherwise a copy.
 
-    Args:
-        a: an array or array-like of any dtype.
-        order: the order in which elements are read: "C", "F", "A" or "K" (as in memory).
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    order : str, default "C"
+        The order in which elements are read: "C", "F", "A" or "K" (as in memory).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    See Also:
-        ndarray.flat, ndarray.flatten, ndarray.reshape
+    See Also
+    --------
+    ndarray.flat, ndarray.flatten, ndarray.reshape
 
-    Examples:
-        >>> cp.ravel([[1, 2], [3, 4]])
-        array([1, 2, 3, 4])
-        >>> cp.ravel([[1, 2], [3, 4]], order="F")
-        array([1, 3, 2, 4])
+    Examples
+    --------
+    >>> cp.ravel([[1, 2], [3, 4]])
+    array([1, 2, 3, 4])
+    >>> cp.ravel([[1, 2], [3, 4]], order="F")
+    array([1, 3, 2, 4])
     """
     a = as_array(a)
     order = order_letter(order)
@@ -98,26 +115,35 @@ def ravel(a: ArrayLike, order: str = "C") -> ndarray:
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     """Returns a view with the axes permuted, reversed by default.
 
-    Args:
-        a: an array or array-like of any dtype.
-        axes: a permutation of the axes; by default they are reversed.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    axes : sequence of ints, optional
+        A permutation of the axes; by default they are reversed.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: if `axes` is not a permutation of the axes.
+    Raises
+    ------
+    ValueError
+        If `axes` is not a permutation of the axes.
 
-    See Also:
-        swapaxes, moveaxis
+    See Also
+    --------
+    swapaxes, moveaxis
 
-    Examples:
-        >>> cp.transpose([[1, 2, 3], [4, 5, 6]])
-        array([[1, 4],
-               [2, 5],
-               [3, 6]])
-        >>> cp.transpose(cp.ones((2, 3, 4)), (1, 0, 2)).shape
-        (3, 2, 4)
+    Examples
+    --------
+    >>> cp.transpose([[1, 2, 3], [4, 5, 6]])
+    array([[1, 4],
+           [2, 5],
+           [3, 6]])
+    >>> cp.transpose(cp.ones((2, 3, 4)), (1, 0, 2)).shape
+    (3, 2, 4)
     """
     a = as_array(a)
     return a.T if axes is None else a.transpose(tuple(axes))
@@ -129,23 +155,33 @@ permute_dims = transpose
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
     """Returns a view with two axes exchanged.
 
-    Args:
-        a: an array or array-like of any dtype.
-        axis1: the first axis.
-        axis2: the second axis.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    axis1 : int
+        The first axis.
+    axis2 : int
+        The second axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        transpose, moveaxis
+    See Also
+    --------
+    transpose, moveaxis
 
-    Examples:
-        >>> cp.swapaxes(cp.ones((2, 3, 4)), 0, 2).shape
-        (4, 3, 2)
+    Examples
+    --------
+    >>> cp.swapaxes(cp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
     """
     a = as_array(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
@@ -157,24 +193,35 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
 def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     """Returns a view with axes moved to other positions. The other axes keep their order.
 
-    Args:
-        a: an array or array-like of any dtype.
-        source: the axis or axes to move.
-        destination: the new position of each.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    source : int or tuple of ints
+        The axis or axes to move.
+    destination : int or tuple of ints
+        The new position of each.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: if `source` and `destination` differ in length.
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    ValueError
+        If `source` and `destination` differ in length.
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        transpose, swapaxes
+    See Also
+    --------
+    transpose, swapaxes
 
-    Examples:
-        >>> cp.moveaxis(cp.ones((2, 3, 4)), 0, -1).shape
-        (3, 4, 2)
+    Examples
+    --------
+    >>> cp.moveaxis(cp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     a = as_array(a)
     if source is None or destination is None:
@@ -192,23 +239,33 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     """Returns a view with one axis moved before position `start`.
 
-    Args:
-        a: an array or array-like of any dtype.
-        axis: the axis to move.
-        start: the position before which the axis is put.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    axis : int
+        The axis to move.
+    start : int, default 0
+        The position before which the axis is put.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        AxisError: for an axis or a position out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis or a position out of bounds.
 
-    See Also:
-        moveaxis, roll
+    See Also
+    --------
+    moveaxis, roll
 
-    Examples:
-        >>> cp.rollaxis(cp.ones((2, 3, 4)), 2).shape
-        (4, 2, 3)
+    Examples
+    --------
+    >>> cp.rollaxis(cp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
     """
     a = as_array(a)
     i = normalize_axis(axis, a.ndim)
@@ -221,22 +278,30 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
     """Returns a view with the last two axes exchanged.
 
-    Args:
-        x: an array of shape (..., M, N).
+    Parameters
+    ----------
+    x : array_like
+        An array of shape (..., M, N).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view of shape (..., N, M).
 
-    Raises:
-        ValueError: for fewer than two axes.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes.
 
-    See Also:
-        transpose
+    See Also
+    --------
+    transpose
 
-    Examples:
-        >>> cp.matrix_transpose([[1, 2], [3, 4]])
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.matrix_transpose([[1, 2], [3, 4]])
+    array([[1, 3],
+           [2, 4]])
     """
     x = as_array(x)
     if x.ndim < 2:
@@ -247,25 +312,35 @@ def matrix_transpose(x: ArrayLike, /) -> ndarray:
 def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
     """Returns a view with axes of length one inserted.
 
-    Args:
-        a: an array or array-like of any dtype.
-        axis: the position or positions of the new axes in the result.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    axis : int or tuple of ints
+        The position or positions of the new axes in the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        TypeError: if an axis is not an integer.
-        AxisError: if an axis is out of bounds or repeated.
+    Raises
+    ------
+    TypeError
+        If an axis is not an integer.
+    AxisError
+        If an axis is out of bounds or repeated.
 
-    See Also:
-        squeeze, reshape, atleast_1d, atleast_2d, atleast_3d
+    See Also
+    --------
+    squeeze, reshape, atleast_1d, atleast_2d, atleast_3d
 
-    Examples:
-        >>> cp.expand_dims([1, 2], 0)
-        array([[1, 2]])
-        >>> cp.expand_dims([1, 2], (0, 2)).shape
-        (1, 2, 1)
+    Examples
+    --------
+    >>> cp.expand_dims([1, 2], 0)
+    array([[1, 2]])
+    >>> cp.expand_dims([1, 2], (0, 2)).shape
+    (1, 2, 1)
     """
     a = as_array(a)
     if axis is None:
@@ -279,22 +354,31 @@ def expand_dims(a: ArrayLike, axis: Axes) -> ndarray:
 def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
     """Returns a view without axes of length one.
 
-    Args:
-        a: an array or array-like of any dtype.
-        axis: the axis or axes to remove; None (the default) removes all of length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    axis : int or tuple of ints, optional
+        The axis or axes to remove; None (the default) removes all of length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: if an axis in `axis` is longer.
+    Raises
+    ------
+    ValueError
+        If an axis in `axis` is longer.
 
-    See Also:
-        expand_dims, reshape
+    See Also
+    --------
+    expand_dims, reshape
 
-    Examples:
-        >>> cp.squeeze([[[1], [2]]])
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.squeeze([[[1], [2]]])
+    array([1, 2])
     """
     a = as_array(a)
     if axis is None:
@@ -311,24 +395,34 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> ndarray:
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
     """Returns a view of an array broadcast to a shape, with zero strides.
 
-    Args:
-        array: an array or array-like.
-        shape: the shape of the result.
-        subok: has no effect, because arrays have no subclasses.
+    Parameters
+    ----------
+    array : array_like
+        An array or array-like.
+    shape : int or tuple of ints
+        The shape of the result.
+    subok : bool, default False
+        Has no effect, because arrays have no subclasses.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view. Several of its elements may share memory.
 
-    Raises:
-        ValueError: if the array does not broadcast to the shape.
+    Raises
+    ------
+    ValueError
+        If the array does not broadcast to the shape.
 
-    See Also:
-        broadcast, broadcast_arrays, broadcast_shapes
+    See Also
+    --------
+    broadcast, broadcast_arrays, broadcast_shapes
 
-    Examples:
-        >>> cp.broadcast_to([1, 2, 3], (2, 3))
-        array([[1, 2, 3],
-               [1, 2, 3]])
+    Examples
+    --------
+    >>> cp.broadcast_to([1, 2, 3], (2, 3))
+    array([[1, 2, 3],
+           [1, 2, 3]])
     """
     return _core.broadcast_to(as_array(array), as_shape(shape))
 
@@ -336,24 +430,33 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
     """Returns views of arrays broadcast to their common shape.
 
-    Args:
-        *args: arrays or array-likes.
-        subok: has no effect, because arrays have no subclasses.
+    Parameters
+    ----------
+    *args : array_like
+        Arrays or array-likes.
+    subok : bool, default False
+        Has no effect, because arrays have no subclasses.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of views.
 
-    Raises:
-        ValueError: if the shapes do not broadcast.
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
 
-    See Also:
-        broadcast, broadcast_to, broadcast_shapes
+    See Also
+    --------
+    broadcast, broadcast_to, broadcast_shapes
 
-    Examples:
-        >>> a, b = cp.broadcast_arrays([[1], [2]], [10, 20])
-        >>> a
-        array([[1, 1],
-               [2, 2]])
+    Examples
+    --------
+    >>> a, b = cp.broadcast_arrays([[1], [2]], [10, 20])
+    >>> a
+    array([[1, 1],
+           [2, 2]])
     """
     arrays = [as_array(a) for a in args]
     shape = _broadcast_shapes(*(a.shape for a in arrays))
@@ -363,21 +466,28 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ..
 def broadcast_shapes(*args: Shape) -> tuple[int, ...]:
     """Returns the shape that these shapes broadcast to.
 
-    Args:
-        *args: shapes, each an integer or a tuple of integers.
+    Parameters
+    ----------
+    *args : int or tuple of ints
+        Shapes, each an integer or a tuple of integers.
 
-    Returns:
-        A tuple of integers.
+    Returns
+    -------
+    tuple of ints
 
-    Raises:
-        ValueError: if the shapes do not broadcast.
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
 
-    See Also:
-        broadcast, broadcast_arrays, broadcast_to
+    See Also
+    --------
+    broadcast, broadcast_arrays, broadcast_to
 
-    Examples:
-        >>> cp.broadcast_shapes((2, 1), (3,), (4, 1, 1))
-        (4, 2, 3)
+    Examples
+    --------
+    >>> cp.broadcast_shapes((2, 1), (3,), (4, 1, 1))
+    (4, 2, 3)
     """
     return _broadcast_shapes(*(as_shape(s) for s in args))
 
@@ -390,18 +500,24 @@ def _at_least(arys: tuple[Any, ...], shape_of: Any) -> Any:
 def atleast_1d(*arys: ArrayLike) -> Any:
     """Returns arrays with at least one axis.
 
-    Args:
-        *arys: arrays or array-likes.
+    Parameters
+    ----------
+    *arys : array_like
+        Arrays or array-likes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, or a tuple of arrays for several arguments.
 
-    See Also:
-        atleast_2d, atleast_3d
+    See Also
+    --------
+    atleast_2d, atleast_3d
 
-    Examples:
-        >>> cp.atleast_1d(5)
-        array([5])
+    Examples
+    --------
+    >>> cp.atleast_1d(5)
+    array([5])
     """
     return _at_least(arys, lambda s: s or (1,))
 
@@ -409,18 +525,24 @@ def atleast_1d(*arys: ArrayLike) -> Any:
 def atleast_2d(*arys: ArrayLike) -> Any:
     """Returns arrays with at least two axes. New axes are in front.
 
-    Args:
-        *arys: arrays or array-likes.
+    Parameters
+    ----------
+    *arys : array_like
+        Arrays or array-likes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, or a tuple of arrays for several arguments.
 
-    See Also:
-        atleast_1d, atleast_3d
+    See Also
+    --------
+    atleast_1d, atleast_3d
 
-    Examples:
-        >>> cp.atleast_2d([1, 2])
-        array([[1, 2]])
+    Examples
+    --------
+    >>> cp.atleast_2d([1, 2])
+    array([[1, 2]])
     """
     return _at_least(arys, lambda s: (1,) * (2 - len(s)) + s)
 
@@ -428,18 +550,24 @@ def atleast_2d(*arys: ArrayLike) -> Any:
 def atleast_3d(*arys: ArrayLike) -> Any:
     """Returns arrays with at least three axes: (N,) becomes (1, N, 1) and (M, N) becomes (M, N, 1).
 
-    Args:
-        *arys: arrays or array-likes.
+    Parameters
+    ----------
+    *arys : array_like
+        Arrays or array-likes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, or a tuple of arrays for several arguments.
 
-    See Also:
-        atleast_1d, atleast_2d
+    See Also
+    --------
+    atleast_1d, atleast_2d
 
-    Examples:
-        >>> cp.atleast_3d([1, 2]).shape
-        (1, 2, 1)
+    Examples
+    --------
+    >>> cp.atleast_3d([1, 2]).shape
+    (1, 2, 1)
     """
     return _at_least(arys, lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s))
 
@@ -447,18 +575,23 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 def shape(a: Any) -> tuple[int, ...]:
     """Returns the shape of an array, or of an object that NumPy converts to one. Copies nothing to a device.
 
-    Args:
-        a: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
 
-    Returns:
-        A tuple of integers.
+    Returns
+    -------
+    tuple of ints
 
-    See Also:
-        ndarray.shape
+    See Also
+    --------
+    ndarray.shape
 
-    Examples:
-        >>> cp.shape([[1, 2, 3], [4, 5, 6]])
-        (2, 3)
+    Examples
+    --------
+    >>> cp.shape([[1, 2, 3], [4, 5, 6]])
+    (2, 3)
     """
     if isinstance(a, ndarray):
         return a.shape
@@ -470,18 +603,23 @@ def shape(a: Any) -> tuple[int, ...]:
 def ndim(a: Any) -> int:
     """Returns the number of axes.
 
-    Args:
-        a: an array, or an object that NumPy converts to one.
+    Parameters
+    ----------
+    a : array_like
+        An array, or an object that NumPy converts to one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    See Also:
-        ndarray.ndim, shape, ndarray.shape
+    See Also
+    --------
+    ndarray.ndim, shape, ndarray.shape
 
-    Examples:
-        >>> cp.ndim([[1, 2], [3, 4]])
-        2
+    Examples
+    --------
+    >>> cp.ndim([[1, 2], [3, 4]])
+    2
     """
     return len(shape(a))
 
@@ -489,21 +627,27 @@ def ndim(a: Any) -> int:
 def size(a: Any, axis: Axes = None) -> int:
     """Returns the number of elements, in total or along axes.
 
-    Args:
-        a: an array, or an object that NumPy converts to one.
-        axis: the axis or axes to count along; None (the default) counts all elements.
+    Parameters
+    ----------
+    a : array_like
+        An array, or an object that NumPy converts to one.
+    axis : int or tuple of ints, optional
+        The axis or axes to count along; None (the default) counts all elements.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    See Also:
-        shape, ndarray.shape, ndarray.size
+    See Also
+    --------
+    shape, ndarray.shape, ndarray.size
 
-    Examples:
-        >>> cp.size([[1, 2, 3], [4, 5, 6]])
-        6
-        >>> cp.size([[1, 2, 3], [4, 5, 6]], 1)
-        3
+    Examples
+    --------
+    >>> cp.size([[1, 2, 3], [4, 5, 6]])
+    6
+    >>> cp.size([[1, 2, 3], [4, 5, 6]], 1)
+    3
     """
     extents = shape(a)
     return math.prod(extents[i] for i in normalize_axes(axis, len(extents)))

@@ -18,28 +18,39 @@ def eye(
 ) -> ndarray:
     """Returns an N x M matrix with ones on the k-th diagonal.
 
-    Args:
-        N: the number of rows.
-        M: the number of columns, N by default.
-        k: the diagonal: 0 is the main one, positive ones are above it.
-        dtype: the dtype of the result, float64 by default.
-        order: the memory order, "C" (row-major) or "F" (column-major).
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    N : int
+        The number of rows.
+    M : int, optional
+        The number of columns, N by default.
+    k : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
+    order : str, default "C"
+        The memory order, "C" (row-major) or "F" (column-major).
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (N, M).
 
-    See Also:
-        identity, diag
+    See Also
+    --------
+    identity, diag
 
-    Examples:
-        >>> cp.eye(3, dtype=int)
-        array([[1, 0, 0],
-               [0, 1, 0],
-               [0, 0, 1]])
-        >>> cp.eye(2, 3, k=1)
-        array([[0., 1., 0.],
-               [0., 0., 1.]])
+    Examples
+    --------
+    >>> cp.eye(3, dtype=int)
+    array([[1, 0, 0],
+           [0, 1, 0],
+           [0, 0, 1]])
+    >>> cp.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
     """
     result = zeros((N, N if M is None else M), dtype, order)
     _core.update(diagonal_view(result, operator.index(k)), 1)
@@ -49,20 +60,27 @@ def eye(
 def identity(n: int, dtype: Any = float) -> ndarray:
     """Returns the n x n identity matrix.
 
-    Args:
-        n: the number of rows and columns.
-        dtype: the dtype of the result, float64 by default.
+    Parameters
+    ----------
+    n : int
+        The number of rows and columns.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (n, n).
 
-    See Also:
-        eye, diag
+    See Also
+    --------
+    eye, diag
 
-    Examples:
-        >>> cp.identity(2)
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> cp.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
     """
     return eye(n, dtype=dtype)
 
@@ -89,26 +107,35 @@ def diagonal_view(a: ndarray, offset: int = 0, axis1: int = -2, axis2: int = -1)
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
     """Returns a copy of the k-th diagonal of a matrix, or a matrix with a vector on its k-th diagonal.
 
-    Args:
-        v: a vector of shape (N,) or a matrix of shape (M, N).
-        k: the diagonal: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    v : array_like
+        A vector of shape (N,) or a matrix of shape (M, N).
+    k : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A vector if the input is a matrix, a matrix of shape (N + |k|, N + |k|) if it is a vector.
 
-    Raises:
-        ValueError: unless the input is 1-d or 2-d.
+    Raises
+    ------
+    ValueError
+        Unless the input is 1-d or 2-d.
 
-    See Also:
-        diagonal, diagflat, trace, triu, tril
+    See Also
+    --------
+    diagonal, diagflat, trace, triu, tril
 
-    Examples:
-        >>> cp.diag([1, 2, 3])
-        array([[1, 0, 0],
-               [0, 2, 0],
-               [0, 0, 3]])
-        >>> cp.diag([[1, 2], [3, 4]])
-        array([1, 4])
+    Examples
+    --------
+    >>> cp.diag([1, 2, 3])
+    array([[1, 0, 0],
+           [0, 2, 0],
+           [0, 0, 3]])
+    >>> cp.diag([[1, 2], [3, 4]])
+    array([1, 4])
     """
     v = as_array(v)
     if v.ndim == 2:
@@ -124,21 +151,28 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
     """Returns a matrix with the flattened input on its k-th diagonal.
 
-    Args:
-        v: an array of any shape with N elements.
-        k: the diagonal: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    v : array_like
+        An array of any shape with N elements.
+    k : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of shape (N + |k|, N + |k|).
 
-    See Also:
-        diag, diagonal, trace
+    See Also
+    --------
+    diag, diagonal, trace
 
-    Examples:
-        >>> cp.diagflat([[1, 2]], 1)
-        array([[0, 1, 0],
-               [0, 0, 2],
-               [0, 0, 0]])
+    Examples
+    --------
+    >>> cp.diagflat([[1, 2]], 1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
     """
     return diag(as_array(v).reshape(-1), k)
 
@@ -146,23 +180,32 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
     """Returns a matrix with ones at and below the k-th diagonal.
 
-    Args:
-        N: the number of rows.
-        M: the number of columns, N by default.
-        k: the last diagonal with ones: 0 is the main one, positive ones are above it.
-        dtype: the dtype of the result, float64 by default.
+    Parameters
+    ----------
+    N : int
+        The number of rows.
+    M : int, optional
+        The number of columns, N by default.
+    k : int, default 0
+        The last diagonal with ones: 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (N, M).
 
-    See Also:
-        tril, triu
+    See Also
+    --------
+    tril, triu
 
-    Examples:
-        >>> cp.tri(3, 4, dtype=int)
-        array([[1, 0, 0, 0],
-               [1, 1, 0, 0],
-               [1, 1, 1, 0]])
+    Examples
+    --------
+    >>> cp.tri(3, 4, dtype=int)
+    array([[1, 0, 0, 0],
+           [1, 1, 0, 0],
+           [1, 1, 1, 0]])
     """
     rows, columns = max(N, 0), max(N if M is None else M, 0)
     return _core.cast(_core.map("less_equal", _core.iota((rows, columns), (-1, 1), 0), k),
@@ -183,21 +226,28 @@ def _triangle(m: ArrayLike, k: int, lower: bool) -> ndarray:
 def tril(m: ArrayLike, k: int = 0) -> ndarray:
     """Returns a copy with zeros above the k-th diagonal.
 
-    Args:
-        m: an array of shape (..., M, N).
-        k: the last diagonal that is kept: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    m : array_like
+        An array of shape (..., M, N).
+    k : int, default 0
+        The last diagonal that is kept: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape and dtype.
 
-    See Also:
-        triu
+    See Also
+    --------
+    triu
 
-    Examples:
-        >>> cp.tril([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
-        array([[1, 0, 0],
-               [4, 5, 0],
-               [7, 8, 9]])
+    Examples
+    --------
+    >>> cp.tril([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+    array([[1, 0, 0],
+           [4, 5, 0],
+           [7, 8, 9]])
     """
     return _triangle(m, k, True)
 
@@ -205,21 +255,28 @@ def tril(m: ArrayLike, k: int = 0) -> ndarray:
 def triu(m: ArrayLike, k: int = 0) -> ndarray:
     """Returns a copy with zeros below the k-th diagonal.
 
-    Args:
-        m: an array of shape (..., M, N).
-        k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    m : array_like
+        An array of shape (..., M, N).
+    k : int, default 0
+        The first diagonal that is kept: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape and dtype.
 
-    See Also:
-        tril
+    See Also
+    --------
+    tril
 
-    Examples:
-        >>> cp.triu([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=1)
-        array([[0, 2, 3],
-               [0, 0, 6],
-               [0, 0, 0]])
+    Examples
+    --------
+    >>> cp.triu([[1, 2, 3], [4, 5, 6], [7, 8, 9]], k=1)
+    array([[0, 2, 3],
+           [0, 0, 6],
+           [0, 0, 0]])
     """
     return _triangle(m, k, False)
 
@@ -227,25 +284,35 @@ def triu(m: ArrayLike, k: int = 0) -> ndarray:
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndarray:
     """Returns a Vandermonde matrix, whose columns are powers of a vector.
 
-    Args:
-        x: a vector of shape (M,).
-        N: the number of columns, M by default.
-        increasing: whether powers increase from left to right.
+    Parameters
+    ----------
+    x : array_like
+        A vector of shape (M,).
+    N : int, optional
+        The number of columns, M by default.
+    increasing : bool, default False
+        Whether powers increase from left to right.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of shape (M, N).
 
-    Raises:
-        ValueError: unless the input is 1-d.
+    Raises
+    ------
+    ValueError
+        Unless the input is 1-d.
 
-    See Also:
-        polynomial.polynomial.polyvander
+    See Also
+    --------
+    polynomial.polynomial.polyvander
 
-    Examples:
-        >>> cp.vander([1, 2, 3], increasing=True)
-        array([[1, 1, 1],
-               [1, 2, 4],
-               [1, 3, 9]])
+    Examples
+    --------
+    >>> cp.vander([1, 2, 3], increasing=True)
+    array([[1, 1, 1],
+           [1, 2, 4],
+           [1, 3, 9]])
     """
     x = as_array(x)
     if x.ndim != 1:
@@ -262,24 +329,32 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
 def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
     """Returns the indices of all elements of a shape.
 
-    Args:
-        dimensions: the shape, a sequence of integers.
-        dtype: the dtype of the indices, int64 by default.
-        sparse: True returns a tuple of arrays that broadcast to the shape.
+    Parameters
+    ----------
+    dimensions : int or tuple of ints
+        The shape, a sequence of integers.
+    dtype : dtype, optional
+        The dtype of the indices, int64 by default.
+    sparse : bool, default False
+        True returns a tuple of arrays that broadcast to the shape.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (len(dimensions), *dimensions), or a tuple of arrays if `sparse` is true.
 
-    See Also:
-        meshgrid
+    See Also
+    --------
+    meshgrid
 
-    Examples:
-        >>> cp.indices((2, 2))
-        array([[[0, 0],
-                [1, 1]],
-        <BLANKLINE>
-               [[0, 1],
-                [0, 1]]])
+    Examples
+    --------
+    >>> cp.indices((2, 2))
+    array([[[0, 0],
+            [1, 1]],
+    <BLANKLINE>
+           [[0, 1],
+            [0, 1]]])
     """
     shape = as_shape(dimensions)
     name = dtypes.name_of(dtype)
@@ -304,29 +379,40 @@ def indices(dimensions: Shape, dtype: Any = int, sparse: bool = False) -> Any:
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
     """Returns coordinate matrices from coordinate vectors.
 
-    Args:
-        *xi: 1-d arrays, the coordinates along each axis.
-        copy: False returns views with zero strides.
-        sparse: True returns arrays that broadcast to the grid, with length one along all axes but their own.
-        indexing: "xy" exchanges the first two axes, as plots do; "ij" keeps them in order.
+    Parameters
+    ----------
+    *xi : array_like
+        1-d arrays, the coordinates along each axis.
+    copy : bool, default True
+        False returns views with zero strides.
+    sparse : bool, default False
+        True returns arrays that broadcast to the grid, with length one along all axes but their own.
+    indexing : str, default "xy"
+        "xy" exchanges the first two axes, as plots do; "ij" keeps them in order.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple with an array for each vector. With "ij" their shape is the vectors' lengths.
 
-    Raises:
-        ValueError: if `indexing` is neither "xy" nor "ij".
+    Raises
+    ------
+    ValueError
+        If `indexing` is neither "xy" nor "ij".
 
-    See Also:
-        indices, ogrid, mgrid
+    See Also
+    --------
+    indices, ogrid, mgrid
 
-    Examples:
-        >>> x, y = cp.meshgrid([1, 2, 3], [10, 20])
-        >>> x
-        array([[1, 2, 3],
-               [1, 2, 3]])
-        >>> y
-        array([[10, 10, 10],
-               [20, 20, 20]])
+    Examples
+    --------
+    >>> x, y = cp.meshgrid([1, 2, 3], [10, 20])
+    >>> x
+    array([[1, 2, 3],
+           [1, 2, 3]])
+    >>> y
+    array([[10, 10, 10],
+           [20, 20, 20]])
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
@@ -347,22 +433,31 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 def fromfunction(function: Any, shape: Shape, *, dtype: Any = float, **kwargs: Any) -> Any:
     """Returns the result of `function`, called once with the index arrays of a shape.
 
-    Args:
-        function: a function of as many arrays as the shape has axes.
-        shape: the shape of the result, an integer or a sequence of integers.
-        dtype: the dtype of the index arrays, float64 by default.
-        **kwargs: keyword arguments of the function.
+    Parameters
+    ----------
+    function : callable
+        A function of as many arrays as the shape has axes.
+    shape : int or tuple of ints
+        The shape of the result, an integer or a sequence of integers.
+    dtype : dtype, optional
+        The dtype of the index arrays, float64 by default.
+    **kwargs : any
+        Keyword arguments of the function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         What the function returns, normally an array of this shape.
 
-    See Also:
-        indices, meshgrid
+    See Also
+    --------
+    indices, meshgrid
 
-    Examples:
-        >>> cp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
-        array([[ 0,  1,  2],
-               [10, 11, 12]])
+    Examples
+    --------
+    >>> cp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+    array([[ 0,  1,  2],
+           [10, 11, 12]])
     """
     return function(*indices(as_shape(shape), dtype=dtype), **kwargs)
 

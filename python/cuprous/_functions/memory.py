@@ -26,21 +26,28 @@ def may_share_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     device it returns a read-only copy. Any read-only NumPy array is therefore reported as overlapping, so that code
     that checks before it writes makes its own copy.
 
-    Args:
-        a: an array.
-        b: an array.
-        max_work: with a number, compares the elements' addresses if that many candidates suffice.
+    Parameters
+    ----------
+    a : array_like
+        An array.
+    b : array_like
+        An array.
+    max_work : int, optional
+        With a number, compares the elements' addresses if that many candidates suffice.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    See Also:
-        shares_memory
+    See Also
+    --------
+    shares_memory
 
-    Examples:
-        >>> a = cp.arange(6)
-        >>> cp.may_share_memory(a[:4], a[2:])
-        True
+    Examples
+    --------
+    >>> a = cp.arange(6)
+    >>> cp.may_share_memory(a[:4], a[2:])
+    True
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("may_share_memory", a, b, max_work)
@@ -75,25 +82,35 @@ def _bounds_overlap(a: Any, b: Any) -> bool:
 def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
     """Returns true if two arrays have elements that share memory. One of them may be a NumPy array.
 
-    Args:
-        a: an array.
-        b: an array.
-        max_work: the number of candidates to try; None (the default) sets no limit.
+    Parameters
+    ----------
+    a : array_like
+        An array.
+    b : array_like
+        An array.
+    max_work : int, optional
+        The number of candidates to try; None (the default) sets no limit.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        numpy.exceptions.TooHardError: if `max_work` candidates do not suffice to decide.
-        ValueError: if `max_work` is not an integer.
+    Raises
+    ------
+    numpy.exceptions.TooHardError
+        If `max_work` candidates do not suffice to decide.
+    ValueError
+        If `max_work` is not an integer.
 
-    See Also:
-        may_share_memory
+    See Also
+    --------
+    may_share_memory
 
-    Examples:
-        >>> a = cp.arange(6)
-        >>> cp.shares_memory(a[::2], a[1::2])
-        False
+    Examples
+    --------
+    >>> a = cp.arange(6)
+    >>> cp.shares_memory(a[::2], a[1::2])
+    False
     """
     if is_numpy_array(a) or is_numpy_array(b):
         return _shared_with_host("shares_memory", a, b, max_work)
@@ -123,24 +140,34 @@ def _first(a: ndarray) -> int:
 def copyto(dst: ndarray, src: ArrayLike, casting: str = "same_kind", where: Any = True) -> None:
     """Copies an array into another where the mask is true.
 
-    Args:
-        dst: the array to write to.
-        src: an array-like that broadcasts to the shape of `dst`.
-        casting: the rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
-        where: a bool mask that broadcasts to `dst`; True writes all elements.
+    Parameters
+    ----------
+    dst : ndarray
+        The array to write to.
+    src : array_like
+        An array-like that broadcasts to the shape of `dst`.
+    casting : str, default "same_kind"
+        The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
+    where : array_like of bools, default True
+        A bool mask that broadcasts to `dst`; True writes all elements.
 
-    Raises:
-        TypeError: if `dst` is not an array, or `casting` forbids the cast.
-        ValueError: if the shapes do not broadcast.
+    Raises
+    ------
+    TypeError
+        If `dst` is not an array, or `casting` forbids the cast.
+    ValueError
+        If the shapes do not broadcast.
 
-    See Also:
-        putmask, where
+    See Also
+    --------
+    putmask, where
 
-    Examples:
-        >>> a = cp.zeros(3, int)
-        >>> cp.copyto(a, [1, 2, 3], where=[True, False, True])
-        >>> a
-        array([1, 0, 3])
+    Examples
+    --------
+    >>> a = cp.zeros(3, int)
+    >>> cp.copyto(a, [1, 2, 3], where=[True, False, True])
+    >>> a
+    array([1, 0, 3])
     """
     check_rule(casting)
     if not isinstance(where, ndarray) and not is_numpy_array(where):

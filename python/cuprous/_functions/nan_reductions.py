@@ -43,24 +43,36 @@ def nansum(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | No
            initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
     """Returns the sum over axes with NaN as zero.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        The value that the reduction starts with; by default its identity.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    See Also:
-        sum, isnan, isfinite
+    See Also
+    --------
+    sum, isnan, isfinite
 
-    Examples:
-        >>> cp.nansum([[1, cp.nan], [3, 4]], axis=0)
-        array([4., 4.])
+    Examples
+    --------
+    >>> cp.nansum([[1, cp.nan], [3, 4]], axis=0)
+    array([4., 4.])
     """
     return reductions.sum(_replace_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
@@ -69,24 +81,36 @@ def nanprod(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
             initial: Any = IDENTITY, where: Any = True) -> ndarray:  # fmt: skip
     """Returns the product over axes with NaN as one.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        The value that the reduction starts with; by default its identity.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    See Also:
-        prod, isnan
+    See Also
+    --------
+    prod, isnan
 
-    Examples:
-        >>> cp.nanprod([[2, cp.nan], [3, 4]], axis=0)
-        array([6., 4.])
+    Examples
+    --------
+    >>> cp.nanprod([[2, cp.nan], [3, 4]], axis=0)
+    array([6., 4.])
     """
     return reductions.prod(_replace_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
@@ -106,26 +130,39 @@ def nanmax(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
            where: Any = True) -> ndarray:  # fmt: skip
     """Returns the greatest element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: a value that is compared, too; needed with `where` and where no element is reduced.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        A value that is compared, too; needed with `where` and where no element is reduced.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, of the dtype of `a`.
 
-    Raises:
-        ValueError: if no element is reduced and there is no `initial`.
+    Raises
+    ------
+    ValueError
+        If no element is reduced and there is no `initial`.
 
-    See Also:
-        nanmin, amax, fmax, maximum, isnan, amin
+    See Also
+    --------
+    nanmin, amax, fmax, maximum, isnan, amin
 
-    Examples:
-        >>> cp.nanmax([[1, cp.nan], [3, 4]], axis=0)
-        array([3., 4.])
+    Examples
+    --------
+    >>> cp.nanmax([[1, cp.nan], [3, 4]], axis=0)
+    array([3., 4.])
     """
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
@@ -134,26 +171,39 @@ def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
            where: Any = True) -> ndarray:  # fmt: skip
     """Returns the least element that is not NaN, or NaN (without NumPy's warning) if all elements are NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: a value that is compared, too; needed with `where` and where no element is reduced.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        A value that is compared, too; needed with `where` and where no element is reduced.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, of the dtype of `a`.
 
-    Raises:
-        ValueError: if no element is reduced and there is no `initial`.
+    Raises
+    ------
+    ValueError
+        If no element is reduced and there is no `initial`.
 
-    See Also:
-        nanmax, amin, fmin, minimum, isnan, amax
+    See Also
+    --------
+    nanmax, amin, fmin, minimum, isnan, amax
 
-    Examples:
-        >>> cp.nanmin([[1, cp.nan], [3, 4]], axis=0)
-        array([1., 4.])
+    Examples
+    --------
+    >>> cp.nanmin([[1, cp.nan], [3, 4]], axis=0)
+    array([1., 4.])
     """
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
@@ -168,24 +218,35 @@ def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarr
 def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
     """Returns the index of the first greatest element that is not NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) without the axis.
 
-    Raises:
-        ValueError: if a slice is all NaN.
+    Raises
+    ------
+    ValueError
+        If a slice is all NaN.
 
-    See Also:
-        argmax, nanargmin
+    See Also
+    --------
+    argmax, nanargmin
 
-    Examples:
-        >>> cp.nanargmax([1, cp.nan, 7])
-        array(2)
+    Examples
+    --------
+    >>> cp.nanargmax([1, cp.nan, 7])
+    array(2)
     """
     return _arg("argmax", a, axis, out, keepdims)
 
@@ -193,24 +254,35 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, ke
 def nanargmin(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
     """Returns the index of the first least element that is not NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) without the axis.
 
-    Raises:
-        ValueError: if a slice is all NaN.
+    Raises
+    ------
+    ValueError
+        If a slice is all NaN.
 
-    See Also:
-        argmin, nanargmax
+    See Also
+    --------
+    argmin, nanargmax
 
-    Examples:
-        >>> cp.nanargmin([4, cp.nan, 2])
-        array(2)
+    Examples
+    --------
+    >>> cp.nanargmin([4, cp.nan, 2])
+    array(2)
     """
     return _arg("argmin", a, axis, out, keepdims)
 
@@ -219,23 +291,34 @@ def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
             where: Any = True) -> ndarray:  # fmt: skip
     """Returns the mean over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes; NaN where all elements are NaN.
 
-    See Also:
-        average, mean, var, nanvar
+    See Also
+    --------
+    average, mean, var, nanvar
 
-    Examples:
-        >>> cp.nanmean([[1, cp.nan], [3, 4]], axis=0)
-        array([2., 4.])
+    Examples
+    --------
+    >>> cp.nanmean([[1, cp.nan], [3, 4]], axis=0)
+    array([2., 4.])
     """
     a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
@@ -248,26 +331,40 @@ def nanvar(
 ) -> ndarray:  # fmt: skip
     """Returns the variance over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        ddof: the number that is subtracted from the number of elements in the divisor.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
-        mean: the mean over the same axes with `keepdims=True`, if it is known already.
-        correction: another name of `ddof`, that of the array API standard.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    ddof : float, default 0
+        The number that is subtracted from the number of elements in the divisor.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
+    mean : float, optional
+        The mean over the same axes with `keepdims=True`, if it is known already.
+    correction : array_like, optional
+        Another name of `ddof`, that of the array API standard.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes; NaN where all elements are NaN.
 
-    See Also:
-        std, mean, var, nanstd, nanmean
+    See Also
+    --------
+    std, mean, var, nanstd, nanmean
 
-    Examples:
-        >>> cp.nanvar([1, cp.nan, 5])
-        array(4.)
+    Examples
+    --------
+    >>> cp.nanvar([1, cp.nan, 5])
+    array(4.)
     """
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
@@ -278,26 +375,40 @@ def nanstd(
 ) -> ndarray:  # fmt: skip
     """Returns the standard deviation over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        ddof: the number that is subtracted from the number of elements in the divisor.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
-        mean: the mean over the same axes with `keepdims=True`, if it is known already.
-        correction: another name of `ddof`, that of the array API standard.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    ddof : float, default 0
+        The number that is subtracted from the number of elements in the divisor.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
+    mean : float, optional
+        The mean over the same axes with `keepdims=True`, if it is known already.
+    correction : array_like, optional
+        Another name of `ddof`, that of the array API standard.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes; NaN where all elements are NaN.
 
-    See Also:
-        var, mean, std, nanvar, nanmean
+    See Also
+    --------
+    var, mean, std, nanvar, nanmean
 
-    Examples:
-        >>> cp.nanstd([1, cp.nan, 5])
-        array(2.)
+    Examples
+    --------
+    >>> cp.nanstd([1, cp.nan, 5])
+    array(2.)
     """
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
@@ -322,21 +433,30 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Returns the cumulative sum with NaN as zero.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`, 1-d if `axis` is None.
 
-    See Also:
-        cumsum, isnan
+    See Also
+    --------
+    cumsum, isnan
 
-    Examples:
-        >>> cp.nancumsum([2, cp.nan, 3])
-        array([2., 2., 5.])
+    Examples
+    --------
+    >>> cp.nancumsum([2, cp.nan, 3])
+    array([2., 2., 5.])
     """
     return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
@@ -344,21 +464,30 @@ def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray |
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Returns the cumulative product with NaN as one.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`, 1-d if `axis` is None.
 
-    See Also:
-        cumprod, isnan
+    See Also
+    --------
+    cumprod, isnan
 
-    Examples:
-        >>> cp.nancumprod([2, cp.nan, 3])
-        array([2., 2., 6.])
+    Examples
+    --------
+    >>> cp.nancumprod([2, cp.nan, 3])
+    array([2., 2., 6.])
     """
     return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 

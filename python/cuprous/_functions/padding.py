@@ -60,31 +60,42 @@ def _width(value: Any) -> int:
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> ndarray:
     """Extends an array at its edges.
 
-    Args:
-        array: the array.
-        pad_width: the number of elements to add before and after, for all axes or per axis.
-        mode: "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median",
-            "empty", or a function as in NumPy.
-        **kwargs: `constant_values`, `end_values`, `stat_length` or `reflect_type`, depending on the mode.
+    Parameters
+    ----------
+    array : array_like
+        The array.
+    pad_width : int
+        The number of elements to add before and after, for all axes or per axis.
+    mode : str or callable, default "constant"
+        "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median",
+        "empty", or a function as in NumPy.
+    **kwargs : any
+        `constant_values`, `end_values`, `stat_length` or `reflect_type`, depending on the mode.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the dtype of `array`, longer by the widths along each axis.
 
-    Raises:
-        ValueError: for negative widths, unknown modes, and arguments that the mode does not support.
+    Raises
+    ------
+    ValueError
+        For negative widths, unknown modes, and arguments that the mode does not support.
 
-    See Also:
-        concatenate, tile
+    See Also
+    --------
+    concatenate, tile
 
-    Examples:
-        >>> cp.pad([1, 2, 3], (2, 1))
-        array([0, 0, 1, 2, 3, 0])
-        >>> cp.pad([1, 2, 3], 2, mode="reflect")
-        array([3, 2, 1, 2, 3, 2, 1])
-        >>> cp.pad([[1, 2], [3, 4]], ((0, 1), (1, 0)), constant_values=9)
-        array([[9, 1, 2],
-               [9, 3, 4],
-               [9, 9, 9]])
+    Examples
+    --------
+    >>> cp.pad([1, 2, 3], (2, 1))
+    array([0, 0, 1, 2, 3, 0])
+    >>> cp.pad([1, 2, 3], 2, mode="reflect")
+    array([3, 2, 1, 2, 3, 2, 1])
+    >>> cp.pad([[1, 2], [3, 4]], ((0, 1), (1, 0)), constant_values=9)
+    array([[9, 1, 2],
+           [9, 3, 4],
+           [9, 9, 9]])
     """
     a = as_array(array)
     widths = _pairs(pad_width, a.ndim, _width)

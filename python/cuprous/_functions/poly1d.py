@@ -29,22 +29,29 @@ class poly1d(Coefficients):
     """A polynomial. Leading zeros are removed when the coefficients or the order are first used, which copies their
     number to the host.
 
-    Args:
-        c_or_r: the coefficients from the highest power down, or the roots; or another polynomial, NumPy's too.
-        r: whether `c_or_r` are roots.
-        variable: the name of the variable in the text; "x" by default.
+    Parameters
+    ----------
+    c_or_r : array_like
+        The coefficients from the highest power down, or the roots; or another polynomial, NumPy's too.
+    r : bool, default False
+        Whether `c_or_r` are roots.
+    variable : str, optional
+        The name of the variable in the text; "x" by default.
 
-    Raises:
-        ValueError: for more than one axis.
+    Raises
+    ------
+    ValueError
+        For more than one axis.
 
-    Examples:
-        >>> p = cp.poly1d([1, -3, 2])
-        >>> p(cp.asarray([0, 1, 2]))
-        array([2, 0, 0])
-        >>> p * p
-        poly1d([ 1, -6, 13, -12,  4])
-        >>> p.deriv()
-        poly1d([ 2, -3])
+    Examples
+    --------
+    >>> p = cp.poly1d([1, -3, 2])
+    >>> p(cp.asarray([0, 1, 2]))
+    array([2, 0, 0])
+    >>> p * p
+    poly1d([ 1, -6, 13, -12,  4])
+    >>> p.deriv()
+    poly1d([ 2, -3])
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -104,15 +111,19 @@ class poly1d(Coefficients):
     def get(self, stream: Any = None) -> Any:
         """Copies the polynomial to the host.
 
-        Args:
-            stream: a stream whose work is waited for first.
+        Parameters
+        ----------
+        stream : Stream, optional
+            A stream whose work is waited for first.
 
-        Returns:
-            A `numpy.poly1d`.
+        Returns
+        -------
+        numpy.poly1d
 
-        Examples:
-            >>> type(cp.poly1d([1, 2]).get()).__module__
-            'numpy'
+        Examples
+        --------
+        >>> type(cp.poly1d([1, 2]).get()).__module__
+        'numpy'
         """
         import numpy as np
 
@@ -121,19 +132,25 @@ class poly1d(Coefficients):
     def set(self, polyin: Any, stream: Any = None) -> None:
         """Takes the coefficients and the variable of a polynomial on the host.
 
-        Args:
-            polyin: a `numpy.poly1d` with as many coefficients.
-            stream: a stream whose work is waited for first.
+        Parameters
+        ----------
+        polyin : numpy.poly1d
+            A `numpy.poly1d` with as many coefficients.
+        stream : Stream, optional
+            A stream whose work is waited for first.
 
-        Raises:
-            TypeError: for other objects.
+        Raises
+        ------
+        TypeError
+            For other objects.
 
-        Examples:
-            >>> import numpy as np
-            >>> p = cp.poly1d([1, 2])
-            >>> p.set(np.poly1d([3, 4]))
-            >>> p
-            poly1d([3, 4])
+        Examples
+        --------
+        >>> import numpy as np
+        >>> p = cp.poly1d([1, 2])
+        >>> p.set(np.poly1d([3, 4]))
+        >>> p
+        poly1d([3, 4])
         """
         import numpy as np
 
@@ -175,8 +192,10 @@ class poly1d(Coefficients):
     def __call__(self, val: ArrayLike) -> Any:
         """Returns the values at points, or the composition with another polynomial.
 
-        Args:
-            val: the points, or a `poly1d`.
+        Parameters
+        ----------
+        val : array_like
+            The points, or a `poly1d`.
         """
         return polyval(self.coeffs, val)
 
@@ -233,37 +252,48 @@ class poly1d(Coefficients):
     def integ(self, m: int = 1, k: ArrayLike = 0) -> poly1d:
         """Returns the antiderivative of order m.
 
-        Args:
-            m: the order.
-            k: the constants of integration.
+        Parameters
+        ----------
+        m : int, default 1
+            The order.
+        k : array_like, default 0
+            The constants of integration.
 
-        Returns:
-            A `poly1d`.
+        Returns
+        -------
+        poly1d
 
-        See Also:
-            polyint
+        See Also
+        --------
+        polyint
 
-        Examples:
-            >>> cp.poly1d([2.0, 1.0]).integ()
-            poly1d([1., 1., 0.])
+        Examples
+        --------
+        >>> cp.poly1d([2.0, 1.0]).integ()
+        poly1d([1., 1., 0.])
         """
         return poly1d(polyint(self.coeffs, m, k))
 
     def deriv(self, m: int = 1) -> poly1d:
         """Returns the derivative of order m.
 
-        Args:
-            m: the order.
+        Parameters
+        ----------
+        m : int, default 1
+            The order.
 
-        Returns:
-            A `poly1d`.
+        Returns
+        -------
+        poly1d
 
-        See Also:
-            polyder
+        See Also
+        --------
+        polyder
 
-        Examples:
-            >>> cp.poly1d([1, 0, 0]).deriv(2)
-            poly1d([2])
+        Examples
+        --------
+        >>> cp.poly1d([1, 0, 0]).deriv(2)
+        poly1d([2])
         """
         return poly1d(polyder(self.coeffs, m))
 

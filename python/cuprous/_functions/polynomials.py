@@ -53,19 +53,26 @@ def _combined(row: str, a1: ArrayLike, a2: ArrayLike) -> Any:
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the sum of two polynomials.
 
-    Args:
-        a1: the coefficients, 1-d, from the highest power down.
-        a2: the coefficients, 1-d, from the highest power down.
+    Parameters
+    ----------
+    a1 : array_like
+        The coefficients, 1-d, from the highest power down.
+    a2 : array_like
+        The coefficients, 1-d, from the highest power down.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
-    See Also:
-        poly1d, poly, polyder, polydiv, polyfit, polyint
+    See Also
+    --------
+    poly1d, poly, polyder, polydiv, polyfit, polyint
 
-    Examples:
-        >>> cp.polyadd([1, 2], [3, 4, 5])
-        array([3, 5, 7])
+    Examples
+    --------
+    >>> cp.polyadd([1, 2], [3, 4, 5])
+    array([3, 5, 7])
     """
     return _combined("add", a1, a2)
 
@@ -73,19 +80,26 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the difference of two polynomials.
 
-    Args:
-        a1: the coefficients, 1-d, from the highest power down.
-        a2: the coefficients, 1-d, from the highest power down.
+    Parameters
+    ----------
+    a1 : array_like
+        The coefficients, 1-d, from the highest power down.
+    a2 : array_like
+        The coefficients, 1-d, from the highest power down.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
-    See Also:
-        polyval, polydiv, polymul, polyadd
+    See Also
+    --------
+    polyval, polydiv, polymul, polyadd
 
-    Examples:
-        >>> cp.polysub([1, 2, 3], [1, 1])
-        array([1, 1, 2])
+    Examples
+    --------
+    >>> cp.polysub([1, 2, 3], [1, 1])
+    array([1, 1, 2])
     """
     return _combined("subtract", a1, a2)
 
@@ -102,22 +116,31 @@ def trimmed(a: ArrayLike) -> ndarray:
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Returns the product of two polynomials without leading zeros, whose number is copied to the host.
 
-    Args:
-        a1: the coefficients, 1-d, from the highest power down.
-        a2: the coefficients, 1-d, from the highest power down.
+    Parameters
+    ----------
+    a1 : array_like
+        The coefficients, 1-d, from the highest power down.
+    a2 : array_like
+        The coefficients, 1-d, from the highest power down.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
-    Raises:
-        ValueError: for more than one axis.
+    Raises
+    ------
+    ValueError
+        For more than one axis.
 
-    See Also:
-        poly1d, poly, polyadd, polyder, polydiv, polyfit
+    See Also
+    --------
+    poly1d, poly, polyadd, polyder, polydiv, polyfit
 
-    Examples:
-        >>> cp.polymul([1, 1], [1, -1])
-        array([ 1,  0, -1])
+    Examples
+    --------
+    >>> cp.polymul([1, 1], [1, -1])
+    array([ 1,  0, -1])
     """
     return _like((a1, a2), convolve(trimmed(a1), trimmed(a2)))
 
@@ -127,22 +150,31 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
     """Returns the quotient and remainder of two polynomials, in floating point. The number of leading zeros of the
     remainder is copied to the host.
 
-    Args:
-        u: the coefficients of the dividend, 1-d, from the highest power down.
-        v: the coefficients of the divisor, 1-d, from the highest power down.
+    Parameters
+    ----------
+    u : array_like
+        The coefficients of the dividend, 1-d, from the highest power down.
+    v : array_like
+        The coefficients of the divisor, 1-d, from the highest power down.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of the coefficients of quotient and remainder.
 
-    Raises:
-        IndexError: if the divisor has no coefficients.
+    Raises
+    ------
+    IndexError
+        If the divisor has no coefficients.
 
-    See Also:
-        poly, polyadd, polyder, polyfit, polyint, polymul
+    See Also
+    --------
+    poly, polyadd, polyder, polyfit, polyint, polymul
 
-    Examples:
-        >>> cp.polydiv([1.0, -3.0, 2.0], [1.0, -1.0])
-        (array([ 1., -2.]), array([0.]))
+    Examples
+    --------
+    >>> cp.polydiv([1.0, -3.0, 2.0], [1.0, -1.0])
+    (array([ 1., -2.]), array([0.]))
     """
     operands = u, v
     u, v = (_core.map("add", atleast_1d(x), 0.0) for x in operands)
@@ -168,22 +200,31 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
 def polyder(p: ArrayLike, m: int = 1) -> Any:
     """Returns the derivative of order m.
 
-    Args:
-        p: the coefficients, 1-d, from the highest power down.
-        m: the order of the derivative.
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, 1-d, from the highest power down.
+    m : int, default 1
+        The order of the derivative.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
-    Raises:
-        ValueError: for a negative order.
+    Raises
+    ------
+    ValueError
+        For a negative order.
 
-    See Also:
-        polyint, poly1d
+    See Also
+    --------
+    polyint, poly1d
 
-    Examples:
-        >>> cp.polyder([1, 2, 3])
-        array([2, 2])
+    Examples
+    --------
+    >>> cp.polyder([1, 2, 3])
+    array([2, 2])
     """
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -197,23 +238,33 @@ def polyder(p: ArrayLike, m: int = 1) -> Any:
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike = None) -> Any:
     """Returns the antiderivative of order m.
 
-    Args:
-        p: the coefficients, 1-d, from the highest power down.
-        m: the order of the antiderivative.
-        k: the integration constants in the order of integration; by default zeros.
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, 1-d, from the highest power down.
+    m : int, default 1
+        The order of the antiderivative.
+    k : array_like, optional
+        The integration constants in the order of integration; by default zeros.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, or a `poly1d` if an argument is one.
 
-    Raises:
-        ValueError: for a negative order, or fewer than m constants.
+    Raises
+    ------
+    ValueError
+        For a negative order, or fewer than m constants.
 
-    See Also:
-        polyder, poly1d.integ
+    See Also
+    --------
+    polyder, poly1d.integ
 
-    Examples:
-        >>> cp.polyint([2, 2])
-        array([1., 2., 0.])
+    Examples
+    --------
+    >>> cp.polyint([2, 2])
+    array([1., 2., 0.])
     """
     m = int(m)
     if m < 0:
@@ -234,21 +285,29 @@ def poly(seq_of_zeros: ArrayLike) -> ndarray:
     """Returns the polynomial with these roots (or the eigenvalues of a square matrix) and leading coefficient one. The
     result is real if complex roots come in conjugate pairs. This condition is copied to the host.
 
-    Args:
-        seq_of_zeros: the roots, 1-d, or a square matrix.
+    Parameters
+    ----------
+    seq_of_zeros : array_like
+        The roots, 1-d, or a square matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, from the highest power down.
 
-    Raises:
-        ValueError: unless the input is 1-d or a square matrix.
+    Raises
+    ------
+    ValueError
+        Unless the input is 1-d or a square matrix.
 
-    See Also:
-        polyval, roots, polyfit, poly1d
+    See Also
+    --------
+    polyval, roots, polyfit, poly1d
 
-    Examples:
-        >>> cp.poly([1, 2])
-        array([ 1., -3.,  2.])
+    Examples
+    --------
+    >>> cp.poly([1, 2])
+    array([ 1., -3.,  2.])
     """
     roots = atleast_1d(seq_of_zeros)
     if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
@@ -280,19 +339,26 @@ def _conjugate_pairs(roots: ndarray) -> bool:
 def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """Evaluates a polynomial at points, by Horner's scheme.
 
-    Args:
-        p: the coefficients, 1-d, from the highest power down.
-        x: where to evaluate, a scalar or an array-like of any shape.
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, 1-d, from the highest power down.
+    x : array_like
+        Where to evaluate, a scalar or an array-like of any shape.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    See Also:
-        poly1d
+    See Also
+    --------
+    poly1d
 
-    Examples:
-        >>> cp.polyval([1, 0, -1], [2, 3])
-        array([3, 8])
+    Examples
+    --------
+    >>> cp.polyval([1, 0, -1], [2, 3])
+    array([3, 8])
     """
     p = array(p)
     x = x if isinstance(x, Coefficients) else array(x)
@@ -308,21 +374,29 @@ def roots(p: ArrayLike) -> ndarray:
     """Returns the roots of a polynomial, as the eigenvalues of its companion matrix. The positions of the nonzero
     coefficients are copied to the host.
 
-    Args:
-        p: the coefficients, 1-d, from the highest power down.
+    Parameters
+    ----------
+    p : array_like
+        The coefficients, 1-d, from the highest power down.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array, complex if a root is.
 
-    Raises:
-        ValueError: for more than one axis.
+    Raises
+    ------
+    ValueError
+        For more than one axis.
 
-    See Also:
-        poly, polyval
+    See Also
+    --------
+    poly, polyval
 
-    Examples:
-        >>> cp.sort(cp.roots([1, -3, 2])).round(6)
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.sort(cp.roots([1, -3, 2])).round(6)
+    array([1., 2.])
     """
     p = atleast_1d(p)
     if p.ndim != 1:
@@ -347,29 +421,44 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: int, rcond: float | None = None, fu
             cov: Any = False) -> Any:  # fmt: skip
     """Returns the polynomial of degree `deg` that is the least-squares fit to points.
 
-    Args:
-        x: the points, 1-d.
-        y: the values at the points, 1-d, or 2-d with a column for each of several polynomials.
-        deg: the degree.
-        rcond: as for `linalg.lstsq`; by default the number of points times the dtype's epsilon.
-        full: also returns the residuals, rank, singular values and `rcond`.
-        w: weights of the residuals.
-        cov: also returns the covariance of the coefficients, not scaled by the residuals if "unscaled".
+    Parameters
+    ----------
+    x : array_like
+        The points, 1-d.
+    y : array_like
+        The values at the points, 1-d, or 2-d with a column for each of several polynomials.
+    deg : int
+        The degree.
+    rcond : float, optional
+        As for `linalg.lstsq`; by default the number of points times the dtype's epsilon.
+    full : bool, default False
+        Also returns the residuals, rank, singular values and `rcond`.
+    w : array_like, optional
+        Weights of the residuals.
+    cov : bool, default False
+        Also returns the covariance of the coefficients, not scaled by the residuals if "unscaled".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of coefficients, from the highest power down; 2-d if `y` is. With `full` or `cov` a tuple that
         begins with it.
 
-    Raises:
-        TypeError: if the shapes do not fit.
-        ValueError: for a negative degree, or too few points for the covariance.
+    Raises
+    ------
+    TypeError
+        If the shapes do not fit.
+    ValueError
+        For a negative degree, or too few points for the covariance.
 
-    See Also:
-        polyval, linalg.lstsq
+    See Also
+    --------
+    polyval, linalg.lstsq
 
-    Examples:
-        >>> cp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(6)
-        array([2., 1.])
+    Examples
+    --------
+    >>> cp.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(6)
+    array([2., 1.])
     """
     order = int(deg) + 1
     x = _core.map("add", array(x), 0.0)

@@ -32,21 +32,29 @@ def array_repr(arr: ArrayLike, max_line_width: int | None = None, precision: int
                suppress_small: bool | None = None) -> str:  # fmt: skip
     """Returns the text of `repr(array)` in NumPy's format.
 
-    Args:
-        arr: an array or array-like.
-        max_line_width: the greatest number of characters in a line; 75 by default.
-        precision: the number of digits after the point; 8 by default.
-        suppress_small: whether to show numbers close to zero as zero.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
+    max_line_width : int, optional
+        The greatest number of characters in a line; 75 by default.
+    precision : int, optional
+        The number of digits after the point; 8 by default.
+    suppress_small : bool, optional
+        Whether to show numbers close to zero as zero.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    See Also:
-        array_str, array2string, set_printoptions
+    See Also
+    --------
+    array_str, array2string, set_printoptions
 
-    Examples:
-        >>> cp.array_repr(cp.asarray([1, 2]))
-        'array([1, 2])'
+    Examples
+    --------
+    >>> cp.array_repr(cp.asarray([1, 2]))
+    'array([1, 2])'
     """
     import numpy as np
 
@@ -57,21 +65,29 @@ def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | 
               suppress_small: bool | None = None) -> str:  # fmt: skip
     """Returns the text of `str(array)` in NumPy's format.
 
-    Args:
-        a: an array or array-like.
-        max_line_width: the greatest number of characters in a line; 75 by default.
-        precision: the number of digits after the point; 8 by default.
-        suppress_small: whether to show numbers close to zero as zero.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    max_line_width : int, optional
+        The greatest number of characters in a line; 75 by default.
+    precision : int, optional
+        The number of digits after the point; 8 by default.
+    suppress_small : bool, optional
+        Whether to show numbers close to zero as zero.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    See Also:
-        array2string, array_repr, set_printoptions
+    See Also
+    --------
+    array2string, array_repr, set_printoptions
 
-    Examples:
-        >>> cp.array_str(cp.asarray([1, 2]))
-        '[1 2]'
+    Examples
+    --------
+    >>> cp.array_str(cp.asarray([1, 2]))
+    '[1 2]'
     """
     import numpy as np
 
@@ -81,20 +97,27 @@ def array_str(a: ArrayLike, max_line_width: int | None = None, precision: int | 
 def array2string(a: ArrayLike, *args: Any, **kwargs: Any) -> str:
     """Returns the text of an array, as NumPy's `array2string`.
 
-    Args:
-        a: an array or array-like.
-        *args: further arguments of NumPy's function.
-        **kwargs: keyword arguments of NumPy's function, such as `precision` and `separator`.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    *args : any
+        Further arguments of NumPy's function.
+    **kwargs : any
+        Keyword arguments of NumPy's function, such as `precision` and `separator`.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    See Also:
-        array_str, array_repr, set_printoptions, get_printoptions
+    See Also
+    --------
+    array_str, array_repr, set_printoptions, get_printoptions
 
-    Examples:
-        >>> cp.array2string(cp.asarray([1.25, 3.0]), separator=", ")
-        '[1.25, 3.  ]'
+    Examples
+    --------
+    >>> cp.array2string(cp.asarray([1.25, 3.0]), separator=", ")
+    '[1.25, 3.  ]'
     """
     import numpy as np
 
@@ -113,18 +136,21 @@ def format_array(a: ndarray, spec: str) -> str:
 def who(vardict: Mapping[str, Any] | None = None) -> None:
     """Prints name, shape, size in bytes and dtype of arrays, and the total size.
 
-    Args:
-        vardict: a mapping of names to objects; by default the caller's globals. Only arrays are listed. An array with
-            several names is counted once.
+    Parameters
+    ----------
+    vardict : mapping, optional
+        A mapping of names to objects; by default the caller's globals. Only arrays are listed. An array with several
+        names is counted once.
 
-    Examples:
-        >>> cp.who({"x": cp.ones(3)})
-        Name          Shape          Bytes          Type
-        ===================================================
-        <BLANKLINE>
-        x             3              24             float64
-        <BLANKLINE>
-        Upper bound on total bytes  =       24
+    Examples
+    --------
+    >>> cp.who({"x": cp.ones(3)})
+    Name          Shape          Bytes          Type
+    ===================================================
+    <BLANKLINE>
+    x             3              24             float64
+    <BLANKLINE>
+    Upper bound on total bytes  =       24
     """
     names = sys._getframe(1).f_globals if vardict is None else vardict
     first: dict[int, str] = {}

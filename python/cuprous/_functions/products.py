@@ -65,26 +65,36 @@ def dot(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns the inner product of vectors, product of matrices, or sum of products over the last axis of a and the
     second to last axis of b.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        out: an array of the result's shape and dtype, in C order.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    out : ndarray, optional
+        An array of the result's shape and dtype, in C order.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the dtype that both promote to.
 
-    Raises:
-        ValueError: for extents that do not match, and an `out` of another shape, dtype or order than the result.
+    Raises
+    ------
+    ValueError
+        For extents that do not match, and an `out` of another shape, dtype or order than the result.
 
-    See Also:
-        vdot, vecdot, tensordot, einsum, matmul, linalg.multi_dot
+    See Also
+    --------
+    vdot, vecdot, tensordot, einsum, matmul, linalg.multi_dot
 
-    Examples:
-        >>> cp.dot([1, 2, 3], [4, 5, 6])
-        array(32)
-        >>> cp.dot([[1, 2], [3, 4]], [[0, 1], [1, 0]])
-        array([[2, 1],
-               [4, 3]])
+    Examples
+    --------
+    >>> cp.dot([1, 2, 3], [4, 5, 6])
+    array(32)
+    >>> cp.dot([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    array([[2, 1],
+           [4, 3]])
     """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -112,22 +122,31 @@ def _misaligned(a: ndarray, b: ndarray, i: int, j: int) -> str:
 def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the inner product of two flattened arrays, the first conjugated.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array.
 
-    Raises:
-        ValueError: for sizes that differ.
+    Raises
+    ------
+    ValueError
+        For sizes that differ.
 
-    See Also:
-        dot
+    See Also
+    --------
+    dot
 
-    Examples:
-        >>> cp.vdot([1j, 2], [1j, 3])
-        array(7.+0.j)
+    Examples
+    --------
+    >>> cp.vdot([1j, 2], [1j, 3])
+    array(7.+0.j)
     """
     a, b = array(a).reshape(-1), array(b).reshape(-1)
     if a.size != b.size:
@@ -140,22 +159,31 @@ def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
 def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the sum of products over the last axes of both arrays.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (*a.shape[:-1], *b.shape[:-1]).
 
-    Raises:
-        ValueError: for last extents that differ.
+    Raises
+    ------
+    ValueError
+        For last extents that differ.
 
-    See Also:
-        tensordot, dot, vecdot, einsum
+    See Also
+    --------
+    tensordot, dot, vecdot, einsum
 
-    Examples:
-        >>> cp.inner([1, 2, 3], [0, 1, 0])
-        array(2)
+    Examples
+    --------
+    >>> cp.inner([1, 2, 3], [0, 1, 0])
+    array(2)
     """
     a, b = array(a), array(b)
     if a.ndim == 0 or b.ndim == 0:
@@ -168,21 +196,29 @@ def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
 def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
     """Returns the matrix of products of each element of a with each element of b.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (a.size, b.size).
 
-    See Also:
-        inner, einsum, kron
+    See Also
+    --------
+    inner, einsum, kron
 
-    Examples:
-        >>> cp.outer([1, 2], [1, 10, 100])
-        array([[  1,  10, 100],
-               [  2,  20, 200]])
+    Examples
+    --------
+    >>> cp.outer([1, 2], [1, 10, 100])
+    array([[  1,  10, 100],
+           [  2,  20, 200]])
     """
     a, b = array(a).reshape((-1, 1)), array(b).reshape(-1)
     return write_out(out, _core.map("multiply", a, b), "outer")
@@ -191,26 +227,36 @@ def outer(a: ArrayLike, b: ArrayLike, out: ndarray | None = None) -> ndarray:
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
     """Returns the sum of products over pairs of axes.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        axes: the number of last axes of `a` and first axes of `b`, or a pair of lists of axes.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    axes : int, default 2
+        The number of last axes of `a` and first axes of `b`, or a pair of lists of axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with the other axes of `a` and then those of `b`.
 
-    Raises:
-        ValueError: if paired axes differ in length.
+    Raises
+    ------
+    ValueError
+        If paired axes differ in length.
 
-    See Also:
-        dot, einsum
+    See Also
+    --------
+    dot, einsum
 
-    Examples:
-        >>> cp.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
-        (2, 5)
-        >>> cp.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=([0], [1]))
-        array([[1, 3],
-               [2, 4]])
+    Examples
+    --------
+    >>> cp.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
+    (2, 5)
+    >>> cp.tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], axes=([0], [1]))
+    array([[1, 3],
+           [2, 4]])
     """
     a, b = array(a), array(b)
     if isinstance(axes, (tuple, list)) or hasattr(axes, "__len__"):
@@ -236,19 +282,26 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the Kronecker product: copies of b scaled by the elements of a.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with the product of the extents along each axis.
 
-    See Also:
-        outer
+    See Also
+    --------
+    outer
 
-    Examples:
-        >>> cp.kron([1, 10], [1, 2, 3])
-        array([ 1,  2,  3, 10, 20, 30])
+    Examples
+    --------
+    >>> cp.kron([1, 10], [1, 2, 3])
+    array([ 1,  2,  3, 10, 20, 30])
     """
     a, b = array(a), array(b)
     ndim = max(a.ndim, b.ndim)
@@ -263,26 +316,39 @@ def trace(
 ) -> ndarray:
     """Returns the sum along diagonals.
 
-    Args:
-        a: an array with at least two axes.
-        offset: the diagonal: 0 is the main one, positive ones are above it.
-        axis1: the axis of the rows.
-        axis2: the axis of the columns.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array with at least two axes.
+    offset : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    axis1 : int, default 0
+        The axis of the rows.
+    axis2 : int, default 1
+        The axis of the columns.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the two axes.
 
-    Raises:
-        ValueError: for fewer than two axes, or the same axis twice.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes, or the same axis twice.
 
-    See Also:
-        diag, diagonal, diagflat
+    See Also
+    --------
+    diag, diagonal, diagflat
 
-    Examples:
-        >>> cp.trace([[1, 2], [3, 4]])
-        array(5)
+    Examples
+    --------
+    >>> cp.trace([[1, 2], [3, 4]])
+    array(5)
     """
     return sum_(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
@@ -293,26 +359,39 @@ def cross(
     """Returns the cross product of vectors of length 3. The third component of vectors of length 2 is zero. If both
     have length 2, returns only the third component of the product.
 
-    Args:
-        a: an array or array-like.
-        b: an array or array-like.
-        axisa: the axis of the vectors in `a`.
-        axisb: the axis of the vectors in `b`.
-        axisc: the axis of the vectors in the result.
-        axis: if it is not None, the axis in all three.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    b : array_like
+        An array or array-like.
+    axisa : int, default -1
+        The axis of the vectors in `a`.
+    axisb : int, default -1
+        The axis of the vectors in `b`.
+    axisc : int, default -1
+        The axis of the vectors in the result.
+    axis : int, optional
+        If it is not None, the axis in all three.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        ValueError: for vectors of other lengths, or shapes that do not broadcast.
+    Raises
+    ------
+    ValueError
+        For vectors of other lengths, or shapes that do not broadcast.
 
-    See Also:
-        inner, outer, linalg.cross, ix_
+    See Also
+    --------
+    inner, outer, linalg.cross, ix_
 
-    Examples:
-        >>> cp.cross([1, 0, 0], [0, 1, 0])
-        array([0, 0, 1])
+    Examples
+    --------
+    >>> cp.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
     """
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -150,9 +150,12 @@ class _OrderStatistics:
 def _weights(w: ndarray, a: ndarray, axes: tuple[int, ...] | None) -> ndarray:
     """Broadcasts weights, which have the shape of `a` or of the reduced axes, to the shape of `a`.
 
-    Raises:
-        TypeError: if the shapes differ and no axes are given.
-        ValueError: for other shapes and negative weights. This check waits for the device.
+    Raises
+    ------
+    TypeError
+        If the shapes differ and no axes are given.
+    ValueError
+        For other shapes and negative weights. This check waits for the device.
     """
     w = aligned_weights(w, a, axes)
     if w.size and bool(any_(w < 0)):
@@ -164,8 +167,10 @@ def _weighted(ordered: ndarray, w: ndarray, fractions: list[float], skip_nan: bo
     """Returns for each fraction the first value at which the cumulative weight reaches it. With `skip_nan`, NaN (sorted
     last) has weight zero.
 
-    Raises:
-        ValueError: if the weights of a slice are infinite, NaN or all zero. This check waits for the device.
+    Raises
+    ------
+    ValueError
+        If the weights of a slice are infinite, NaN or all zero. This check waits for the device.
     """
     w = astype(w, "float64")
     n = ordered.shape[-1]
@@ -282,31 +287,46 @@ def quantile(
     """Returns the q-quantiles (q in 0..1) over axes, with a leading axis for several q. They are NaN where there is a
     NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        q: the quantile or quantiles, 0 to 1.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
-            or another name of NumPy's estimators.
-        keepdims: keeps reduced axes in the result, with length one.
-        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    q : array_like
+        The quantile or quantiles, 0 to 1.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    method : str, default "linear"
+        How to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest", or
+        another name of NumPy's estimators.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    weights : array_like, optional
+        Weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, with the axes of `q` in front.
 
-    Raises:
-        ValueError: for q outside 0..1 or an unknown method.
+    Raises
+    ------
+    ValueError
+        For q outside 0..1 or an unknown method.
 
-    See Also:
-        mean, percentile, median, nanquantile
+    See Also
+    --------
+    mean, percentile, median, nanquantile
 
-    Examples:
-        >>> cp.quantile([1, 2, 3, 4], 0.5)
-        array(2.5)
-        >>> cp.quantile([1, 2, 3, 4], 0.5, method="lower")
-        array(2)
+    Examples
+    --------
+    >>> cp.quantile([1, 2, 3, 4], 0.5)
+    array(2.5)
+    >>> cp.quantile([1, 2, 3, 4], 0.5, method="lower")
+    array(2)
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", False, weights)
 
@@ -318,31 +338,46 @@ def percentile(
     """Returns the percentiles (q in 0..100) over axes, with a leading axis for several q. They are NaN where there is a
     NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        q: the percentile or percentiles, 0 to 100.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
-            or another name of NumPy's estimators.
-        keepdims: keeps reduced axes in the result, with length one.
-        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    q : array_like
+        The percentile or percentiles, 0 to 100.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    method : str, default "linear"
+        How to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest", or
+        another name of NumPy's estimators.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    weights : array_like, optional
+        Weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, with the axes of `q` in front.
 
-    Raises:
-        ValueError: for q outside 0..100 or an unknown method.
+    Raises
+    ------
+    ValueError
+        For q outside 0..100 or an unknown method.
 
-    See Also:
-        mean, median, nanpercentile, quantile
+    See Also
+    --------
+    mean, median, nanpercentile, quantile
 
-    Examples:
-        >>> cp.percentile([1, 2, 3, 4, 5], 75)
-        array(4.)
-        >>> cp.percentile([1, 2, 3, 4, 5], [0, 10])
-        array([1. , 1.4])
+    Examples
+    --------
+    >>> cp.percentile([1, 2, 3, 4, 5], 75)
+    array(4.)
+    >>> cp.percentile([1, 2, 3, 4, 5], [0, 10])
+    array([1. , 1.4])
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", False, weights)
 
@@ -353,29 +388,44 @@ def nanquantile(
 ) -> ndarray:  # fmt: skip
     """Returns the q-quantiles over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        q: the quantile or quantiles, 0 to 1.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
-            or another name of NumPy's estimators.
-        keepdims: keeps reduced axes in the result, with length one.
-        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    q : array_like
+        The quantile or quantiles, 0 to 1.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    method : str, default "linear"
+        How to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest", or
+        another name of NumPy's estimators.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    weights : array_like, optional
+        Weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, with the axes of `q` in front.
 
-    Raises:
-        ValueError: for q outside 0..1 or an unknown method.
+    Raises
+    ------
+    ValueError
+        For q outside 0..1 or an unknown method.
 
-    See Also:
-        quantile, nanmean, nanmedian, nanpercentile
+    See Also
+    --------
+    quantile, nanmean, nanmedian, nanpercentile
 
-    Examples:
-        >>> cp.nanquantile([1, cp.nan, 3, 5], 0.25)
-        array(2.)
+    Examples
+    --------
+    >>> cp.nanquantile([1, cp.nan, 3, 5], 0.25)
+    array(2.)
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 1, "Quantiles", True, weights)
 
@@ -386,29 +436,44 @@ def nanpercentile(
 ) -> ndarray:  # fmt: skip
     """Returns the percentiles over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        q: the percentile or percentiles, 0 to 100.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        method: how to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest",
-            or another name of NumPy's estimators.
-        keepdims: keeps reduced axes in the result, with length one.
-        weights: weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    q : array_like
+        The percentile or percentiles, 0 to 100.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    method : str, default "linear"
+        How to interpolate between elements: "linear" (the default), "lower", "higher", "midpoint", "nearest", or
+        another name of NumPy's estimators.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    weights : array_like, optional
+        Weights of the elements, of the shape of `a` or of the axis; only with method "inverted_cdf".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, with the axes of `q` in front.
 
-    Raises:
-        ValueError: for q outside 0..100 or an unknown method.
+    Raises
+    ------
+    ValueError
+        For q outside 0..100 or an unknown method.
 
-    See Also:
-        nanmean, nanmedian, percentile, median, mean, nanquantile
+    See Also
+    --------
+    nanmean, nanmedian, percentile, median, mean, nanquantile
 
-    Examples:
-        >>> cp.nanpercentile([1, cp.nan, 3, 5], 50)
-        array(3.)
+    Examples
+    --------
+    >>> cp.nanpercentile([1, cp.nan, 3, 5], 50)
+    array(3.)
     """
     return _quantile(a, q, axis, out, overwrite_input, method, keepdims, 100, "Percentiles", True, weights)
 
@@ -418,24 +483,34 @@ def median(
 ) -> ndarray:
     """Returns the middle value over axes, or the mean of the two middle ones. It is NaN where there is a NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes; float64 for integers.
 
-    See Also:
-        mean, percentile
+    See Also
+    --------
+    mean, percentile
 
-    Examples:
-        >>> cp.median([5, 1, 2, 9])
-        array(3.5)
-        >>> cp.median([[1, 8], [3, 4], [2, 6]], axis=0)
-        array([2., 6.])
+    Examples
+    --------
+    >>> cp.median([5, 1, 2, 9])
+    array(3.5)
+    >>> cp.median([[1, 8], [3, 4], [2, 6]], axis=0)
+    array([2., 6.])
     """
     a = array(a)
     axes = normalize_axes(axis, a.ndim)
@@ -458,22 +533,32 @@ def nanmedian(
 ) -> ndarray:
     """Returns the median over axes of the elements that are not NaN.
 
-    Args:
-        a: an array or array-like of real numbers.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        overwrite_input: has no effect; the array is never changed.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of real numbers.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    overwrite_input : bool, default False
+        Has no effect; the array is never changed.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes; NaN where all elements are NaN.
 
-    See Also:
-        mean, median, percentile
+    See Also
+    --------
+    mean, median, percentile
 
-    Examples:
-        >>> cp.nanmedian([5, cp.nan, 2, 9])
-        array(5.)
+    Examples
+    --------
+    >>> cp.nanmedian([5, cp.nan, 2, 9])
+    array(5.)
     """
     a = array(a)
     if dtypes.kind(a.dtype_name) not in "fc" or not a.size:

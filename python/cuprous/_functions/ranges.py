@@ -22,32 +22,47 @@ def arange(
 ) -> ndarray:  # fmt: skip
     """Returns evenly spaced values from `start` up to but not including `stop`. A single argument is the stop.
 
-    Args:
-        start_or_stop: the first value if `stop` is passed too; otherwise the end, with 0 as the first value.
-        stop: the end, which is not included.
-        step: the difference of neighbors, 1 by default. It may be negative.
-        dtype: the dtype of the result; by default it follows from the other arguments.
-        start: the first value, by name.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    start_or_stop : scalar, optional
+        The first value if `stop` is passed too; otherwise the end, with 0 as the first value.
+    stop : array_like, optional
+        The end, which is not included.
+    step : scalar, optional
+        The difference of neighbors, 1 by default. It may be negative.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the other arguments.
+    start : scalar, optional
+        The first value, by name.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of `ceil((stop - start) / step)` elements.
 
-    Raises:
-        ZeroDivisionError: for a step of zero.
-        TypeError: if the stop is missing, or an argument is not a real number.
-        ValueError: for arrays of several elements.
+    Raises
+    ------
+    ZeroDivisionError
+        For a step of zero.
+    TypeError
+        If the stop is missing, or an argument is not a real number.
+    ValueError
+        For arrays of several elements.
 
-    See Also:
-        linspace
+    See Also
+    --------
+    linspace
 
-    Examples:
-        >>> cp.arange(5)
-        array([0, 1, 2, 3, 4])
-        >>> cp.arange(1, 2, 0.25)
-        array([1.  , 1.25, 1.5 , 1.75])
-        >>> cp.arange(5, 0, -2)
-        array([5, 3, 1])
+    Examples
+    --------
+    >>> cp.arange(5)
+    array([0, 1, 2, 3, 4])
+    >>> cp.arange(1, 2, 0.25)
+    array([1.  , 1.25, 1.5 , 1.75])
+    >>> cp.arange(5, 0, -2)
+    array([5, 3, 1])
     """
     if start is not None:
         if start_or_stop is not None:
@@ -90,9 +105,12 @@ def arange(
 def _number(x: Any) -> Any:
     """Returns a bound or step of a range as a number.
 
-    Raises:
-        ValueError: for arrays of several elements, and lists that do not convert to an array.
-        TypeError: for other lists, and text.
+    Raises
+    ------
+    ValueError
+        For arrays of several elements, and lists that do not convert to an array.
+    TypeError
+        For other lists, and text.
     """
     if isinstance(x, str):
         raise TypeError("arange() not supported for text")
@@ -146,32 +164,48 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Returns `num` evenly spaced values from `start` to `stop`, with or without the end point.
 
-    Args:
-        start: the first value, a scalar or an array-like.
-        stop: the last value, or the end that is left out; a scalar or an array-like.
-        num: the number of values.
-        endpoint: whether `stop` is the last value.
-        retstep: whether to return also the spacing.
-        dtype: the dtype of the result; floating by default.
-        axis: where the new axis goes if `start` or `stop` is an array.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
+    Parameters
+    ----------
+    start : array_like
+        The first value, a scalar or an array-like.
+    stop : array_like
+        The last value, or the end that is left out; a scalar or an array-like.
+    num : int, default 50
+        The number of values.
+    endpoint : bool, default True
+        Whether `stop` is the last value.
+    retstep : bool, default False
+        Whether to return also the spacing.
+    dtype : dtype, optional
+        The dtype of the result; floating by default.
+    axis : int, default 0
+        Where the new axis goes if `start` or `stop` is an array.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (num,), with the axes of `start` and `stop` if these are arrays. With `retstep` a tuple of it
         and the spacing.
 
-    Raises:
-        ValueError: if `num` is negative.
-        TypeError: if `num` is not an integer.
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
+    TypeError
+        If `num` is not an integer.
 
-    See Also:
-        arange, geomspace, logspace
+    See Also
+    --------
+    arange, geomspace, logspace
 
-    Examples:
-        >>> cp.linspace(0, 1, 5)
-        array([0.  , 0.25, 0.5 , 0.75, 1.  ])
-        >>> cp.linspace(0, 1, 4, endpoint=False)
-        array([0.  , 0.25, 0.5 , 0.75])
+    Examples
+    --------
+    >>> cp.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    >>> cp.linspace(0, 1, 4, endpoint=False)
+    array([0.  , 0.25, 0.5 , 0.75])
     """
     num = operator.index(num)
     if num < 0:
@@ -219,27 +253,41 @@ def logspace(
     """Returns `num` values evenly spaced on a logarithmic scale, from base**start to base**stop. `base` may be an array
     that broadcasts with them.
 
-    Args:
-        start: the exponent of the first value, a scalar or an array-like.
-        stop: the exponent of the last value, a scalar or an array-like.
-        num: the number of values.
-        endpoint: whether `base**stop` is the last value.
-        base: the base of the scale.
-        dtype: the dtype of the result; floating by default.
-        axis: where the new axis goes if `start` or `stop` is an array.
+    Parameters
+    ----------
+    start : array_like
+        The exponent of the first value, a scalar or an array-like.
+    stop : array_like
+        The exponent of the last value, a scalar or an array-like.
+    num : int, default 50
+        The number of values.
+    endpoint : bool, default True
+        Whether `base**stop` is the last value.
+    base : float, default 10.0
+        The base of the scale.
+    dtype : dtype, optional
+        The dtype of the result; floating by default.
+    axis : int, default 0
+        Where the new axis goes if `start` or `stop` is an array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (num,), with the axes of `start` and `stop` if these are arrays.
 
-    Raises:
-        ValueError: if `num` is negative.
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
 
-    See Also:
-        arange, linspace, geomspace
+    See Also
+    --------
+    arange, linspace, geomspace
 
-    Examples:
-        >>> cp.logspace(0, 3, 4)
-        array([   1.,   10.,  100., 1000.])
+    Examples
+    --------
+    >>> cp.logspace(0, 3, 4)
+    array([   1.,   10.,  100., 1000.])
     """
     if not is_scalar(base):
         base, start, stop = convert(base), convert(start), convert(stop)
@@ -255,26 +303,39 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     """Returns `num` values in geometric progression from `start` to `stop`, which must be nonzero and have the same
     sign.
 
-    Args:
-        start: the first value, a scalar or an array-like.
-        stop: the last value, or the end that is left out; a scalar or an array-like.
-        num: the number of values.
-        endpoint: whether `stop` is the last value.
-        dtype: the dtype of the result; floating by default.
-        axis: where the new axis goes if `start` or `stop` is an array.
+    Parameters
+    ----------
+    start : array_like
+        The first value, a scalar or an array-like.
+    stop : array_like
+        The last value, or the end that is left out; a scalar or an array-like.
+    num : int, default 50
+        The number of values.
+    endpoint : bool, default True
+        Whether `stop` is the last value.
+    dtype : dtype, optional
+        The dtype of the result; floating by default.
+    axis : int, default 0
+        Where the new axis goes if `start` or `stop` is an array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (num,), with the axes of `start` and `stop` if these are arrays.
 
-    Raises:
-        ValueError: if `start` or `stop` is zero, or `num` is negative.
+    Raises
+    ------
+    ValueError
+        If `start` or `stop` is zero, or `num` is negative.
 
-    See Also:
-        logspace, linspace, arange
+    See Also
+    --------
+    logspace, linspace, arange
 
-    Examples:
-        >>> cp.geomspace(1, 16, 5)
-        array([ 1.,  2.,  4.,  8., 16.])
+    Examples
+    --------
+    >>> cp.geomspace(1, 16, 5)
+    array([ 1.,  2.,  4.,  8., 16.])
     """
     first, last = convert(start), convert(stop)
     if any(bool((x == 0).any()) for x in (first, last)):

@@ -28,26 +28,35 @@ from cuprous._functions.manipulation import swapaxes
 def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
     """Returns a view with the order of elements along axes reversed.
 
-    Args:
-        m: an array or array-like.
-        axis: the axis or axes; None (the default) reverses all.
+    Parameters
+    ----------
+    m : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) reverses all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        flipud, fliplr
+    See Also
+    --------
+    flipud, fliplr
 
-    Examples:
-        >>> cp.flip([[1, 2], [3, 4]])
-        array([[4, 3],
-               [2, 1]])
-        >>> cp.flip([[1, 2], [3, 4]], axis=1)
-        array([[2, 1],
-               [4, 3]])
+    Examples
+    --------
+    >>> cp.flip([[1, 2], [3, 4]])
+    array([[4, 3],
+           [2, 1]])
+    >>> cp.flip([[1, 2], [3, 4]], axis=1)
+    array([[2, 1],
+           [4, 3]])
     """
     m = as_array(m)
     axes = normalize_axes(axis, m.ndim)
@@ -57,22 +66,30 @@ def flip(m: ArrayLike, axis: Axes = None) -> ndarray:
 def flipud(m: ArrayLike) -> ndarray:
     """Returns a view with the first axis reversed.
 
-    Args:
-        m: an array with at least one axis.
+    Parameters
+    ----------
+    m : array_like
+        An array with at least one axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: for a 0-d array.
+    Raises
+    ------
+    ValueError
+        For a 0-d array.
 
-    See Also:
-        fliplr, flip, rot90
+    See Also
+    --------
+    fliplr, flip, rot90
 
-    Examples:
-        >>> cp.flipud([[1, 2], [3, 4]])
-        array([[3, 4],
-               [1, 2]])
+    Examples
+    --------
+    >>> cp.flipud([[1, 2], [3, 4]])
+    array([[3, 4],
+           [1, 2]])
     """
     m = as_array(m)
     if m.ndim < 1:
@@ -83,22 +100,30 @@ def flipud(m: ArrayLike) -> ndarray:
 def fliplr(m: ArrayLike) -> ndarray:
     """Returns a view with the second axis reversed.
 
-    Args:
-        m: an array with at least two axes.
+    Parameters
+    ----------
+    m : array_like
+        An array with at least two axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: for fewer than two axes.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes.
 
-    See Also:
-        flipud, flip, rot90
+    See Also
+    --------
+    flipud, flip, rot90
 
-    Examples:
-        >>> cp.fliplr([[1, 2], [3, 4]])
-        array([[2, 1],
-               [4, 3]])
+    Examples
+    --------
+    >>> cp.fliplr([[1, 2], [3, 4]])
+    array([[2, 1],
+           [4, 3]])
     """
     m = as_array(m)
     if m.ndim < 2:
@@ -109,24 +134,34 @@ def fliplr(m: ArrayLike) -> ndarray:
 def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
     """Returns a view rotated by k quarter turns in the plane of two axes, from the first towards the second.
 
-    Args:
-        m: an array with at least two axes.
-        k: the number of quarter turns, which may be negative.
-        axes: the plane, two different axes.
+    Parameters
+    ----------
+    m : array_like
+        An array with at least two axes.
+    k : int, default 1
+        The number of quarter turns, which may be negative.
+    axes : pair of ints, optional
+        The plane, two different axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: unless `axes` are two different axes of the array.
+    Raises
+    ------
+    ValueError
+        Unless `axes` are two different axes of the array.
 
-    See Also:
-        flip, fliplr, flipud
+    See Also
+    --------
+    flip, fliplr, flipud
 
-    Examples:
-        >>> cp.rot90([[1, 2], [3, 4]])
-        array([[2, 4],
-               [1, 3]])
+    Examples
+    --------
+    >>> cp.rot90([[1, 2], [3, 4]])
+    array([[2, 4],
+           [1, 3]])
     """
     m = as_array(m)
     if len(axes) != 2:
@@ -148,27 +183,38 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray:
     """Returns the elements rolled along axes. Elements beyond one end reappear at the other.
 
-    Args:
-        a: an array or array-like of any dtype.
-        shift: the number of positions, or a number for each axis.
-        axis: the axis or axes; None (the default) rolls the flattened array.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    shift : int or sequence of ints
+        The number of positions, or a number for each axis.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) rolls the flattened array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape.
 
-    Raises:
-        ValueError: for shifts and axes that do not broadcast to one dimension.
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    ValueError
+        For shifts and axes that do not broadcast to one dimension.
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        rollaxis
+    See Also
+    --------
+    rollaxis
 
-    Examples:
-        >>> cp.roll([1, 2, 3, 4, 5], 2)
-        array([4, 5, 1, 2, 3])
-        >>> cp.roll([[1, 2], [3, 4]], 1, axis=0)
-        array([[3, 4],
-               [1, 2]])
+    Examples
+    --------
+    >>> cp.roll([1, 2, 3, 4, 5], 2)
+    array([4, 5, 1, 2, 3])
+    >>> cp.roll([[1, 2], [3, 4]], 1, axis=0)
+    array([[3, 4],
+           [1, 2]])
     """
     a = as_array(a)
     if axis is None:
@@ -207,25 +253,35 @@ def _shifts(shift: Any) -> tuple[int, ...]:
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
     """Returns a view without the zeros at the ends of axes. The positions are copied to the host.
 
-    Args:
-        filt: an array, list or tuple.
-        trim: the ends to trim: "f" for the front, "b" for the back, "fb" for both.
-        axis: the axis or axes; None (the default) trims all.
+    Parameters
+    ----------
+    filt : array_like
+        An array, list or tuple.
+    trim : str, default "fb"
+        The ends to trim: "f" for the front, "b" for the back, "fb" for both.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) trims all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view, or a part of the list or tuple that was passed.
 
-    Raises:
-        ValueError: for other letters in `trim`.
+    Raises
+    ------
+    ValueError
+        For other letters in `trim`.
 
-    See Also:
-        nonzero
+    See Also
+    --------
+    nonzero
 
-    Examples:
-        >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]))
-        array([1, 2])
-        >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]), "f")
-        array([1, 2, 0])
+    Examples
+    --------
+    >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]))
+    array([1, 2])
+    >>> cp.trim_zeros(cp.asarray([0, 0, 1, 2, 0]), "f")
+    array([1, 2, 0])
     """
     given, filt = filt, as_array(filt)
     trim = trim.lower()
@@ -250,20 +306,27 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axes = None) -> Any:
 def resize(a: ArrayLike, new_shape: Shape) -> ndarray:
     """Returns a new array of any shape, filled with repeated copies of the elements.
 
-    Args:
-        a: an array or array-like of any dtype.
-        new_shape: the shape of the result.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like of any dtype.
+    new_shape : int or tuple of ints
+        The shape of the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the new shape; zeros if `a` has no elements.
 
-    See Also:
-        reshape, pad, repeat
+    See Also
+    --------
+    reshape, pad, repeat
 
-    Examples:
-        >>> cp.resize([1, 2, 3], (2, 4))
-        array([[1, 2, 3, 1],
-               [2, 3, 1, 2]])
+    Examples
+    --------
+    >>> cp.resize([1, 2, 3], (2, 4))
+    array([[1, 2, 3, 1],
+           [2, 3, 1, 2]])
     """
     shape = as_shape(new_shape)
     flat = as_array(a).reshape(-1)

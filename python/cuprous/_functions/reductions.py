@@ -100,26 +100,38 @@ def sum(
 ) -> ndarray:  # fmt: skip
     """Returns the sum over axes. Integers narrower than 64 bits are summed in 64 bits.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        The value that the reduction starts with; by default its identity.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    See Also:
-        add, cumsum, trapezoid, mean, average
+    See Also
+    --------
+    add, cumsum, trapezoid, mean, average
 
-    Examples:
-        >>> cp.sum([[1, 2], [3, 4]])
-        array(10)
-        >>> cp.sum([[1, 2], [3, 4]], axis=0, keepdims=True)
-        array([[4, 6]])
+    Examples
+    --------
+    >>> cp.sum([[1, 2], [3, 4]])
+    array(10)
+    >>> cp.sum([[1, 2], [3, 4]], axis=0, keepdims=True)
+    array([[4, 6]])
     """
     return _sum_or_product("sum", a, axis, dtype, out, keepdims, initial, where, "add", 0)
 
@@ -130,26 +142,38 @@ def prod(
 ) -> ndarray:  # fmt: skip
     """Returns the product over axes. Integers narrower than 64 bits are multiplied in 64 bits.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: the value that the reduction starts with; by default its identity.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        The value that the reduction starts with; by default its identity.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    See Also:
-        sum, cumprod, nanprod
+    See Also
+    --------
+    sum, cumprod, nanprod
 
-    Examples:
-        >>> cp.prod([[1, 2], [3, 4]])
-        array(24)
-        >>> cp.prod([[1, 2], [3, 4]], axis=0)
-        array([3, 8])
+    Examples
+    --------
+    >>> cp.prod([[1, 2], [3, 4]])
+    array(24)
+    >>> cp.prod([[1, 2], [3, 4]], axis=0)
+    array([3, 8])
     """
     return _sum_or_product("prod", a, axis, dtype, out, keepdims, initial, where, "multiply", 1)
 
@@ -210,28 +234,41 @@ def max(
 ) -> ndarray:  # fmt: skip
     """Returns the greatest element over axes, or NaN if there is one.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: a value that is compared, too; needed with `where` and where no element is reduced.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        A value that is compared, too; needed with `where` and where no element is reduced.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, of the dtype of `a`.
 
-    Raises:
-        ValueError: if no element is reduced and there is no `initial`.
+    Raises
+    ------
+    ValueError
+        If no element is reduced and there is no `initial`.
 
-    See Also:
-        min, maximum, nanmax, argmax
+    See Also
+    --------
+    min, maximum, nanmax, argmax
 
-    Examples:
-        >>> cp.max([[1, 5], [8, 2]])
-        array(8)
-        >>> cp.max([[1, 5], [8, 2]], axis=0)
-        array([8, 5])
+    Examples
+    --------
+    >>> cp.max([[1, 5], [8, 2]])
+    array(8)
+    >>> cp.max([[1, 5], [8, 2]], axis=0)
+    array([8, 5])
     """
     return _extreme(a, axis, out, keepdims, initial, where, True)
 
@@ -242,28 +279,41 @@ def min(
 ) -> ndarray:  # fmt: skip
     """Returns the least element over axes, or NaN if there is one.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        initial: a value that is compared, too; needed with `where` and where no element is reduced.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    initial : scalar, optional
+        A value that is compared, too; needed with `where` and where no element is reduced.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, of the dtype of `a`.
 
-    Raises:
-        ValueError: if no element is reduced and there is no `initial`.
+    Raises
+    ------
+    ValueError
+        If no element is reduced and there is no `initial`.
 
-    See Also:
-        max, minimum, nanmin, argmin
+    See Also
+    --------
+    max, minimum, nanmin, argmin
 
-    Examples:
-        >>> cp.min([[1, 5], [8, 2]])
-        array(1)
-        >>> cp.min([[1, 5], [8, 2]], axis=1)
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.min([[1, 5], [8, 2]])
+    array(1)
+    >>> cp.min([[1, 5], [8, 2]], axis=1)
+    array([1, 2])
     """
     return _extreme(a, axis, out, keepdims, initial, where, False)
 
@@ -275,24 +325,35 @@ amin = min
 def ptp(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: bool = False) -> ndarray:
     """Returns the greatest minus the least element over axes.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, of the dtype of `a`.
 
-    Raises:
-        ValueError: if no element is reduced.
+    Raises
+    ------
+    ValueError
+        If no element is reduced.
 
-    See Also:
-        max, min
+    See Also
+    --------
+    max, min
 
-    Examples:
-        >>> cp.ptp([[1, 5], [8, 2]], axis=1)
-        array([4, 6])
+    Examples
+    --------
+    >>> cp.ptp([[1, 5], [8, 2]], axis=1)
+    array([4, 6])
     """
     a = array(a)
     high = max(a, axis, keepdims=keepdims)
@@ -316,27 +377,39 @@ def argmax(
 ) -> ndarray:
     """Returns the index (int64, or `dtype`) of the first greatest element, along an axis or in the flattened array.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        dtype: the dtype of the indices, int64 by default.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    dtype : dtype, optional
+        The dtype of the indices, int64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices without the axis.
 
-    Raises:
-        ValueError: for an empty axis.
+    Raises
+    ------
+    ValueError
+        For an empty axis.
 
-    See Also:
-        argmin, amax, unravel_index, take_along_axis
+    See Also
+    --------
+    argmin, amax, unravel_index, take_along_axis
 
-    Examples:
-        >>> cp.argmax([3, 7, 7])
-        array(1)
-        >>> cp.argmax([[1, 5], [8, 2]], axis=0)
-        array([1, 0])
+    Examples
+    --------
+    >>> cp.argmax([3, 7, 7])
+    array(1)
+    >>> cp.argmax([[1, 5], [8, 2]], axis=0)
+    array([1, 0])
     """
     return _arg("argmax", a, axis, out, keepdims, dtype)
 
@@ -346,27 +419,39 @@ def argmin(
 ) -> ndarray:
     """Returns the index (int64, or `dtype`) of the first least element, along an axis or in the flattened array.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        dtype: the dtype of the indices, int64 by default.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    dtype : dtype, optional
+        The dtype of the indices, int64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices without the axis.
 
-    Raises:
-        ValueError: for an empty axis.
+    Raises
+    ------
+    ValueError
+        For an empty axis.
 
-    See Also:
-        argmax, amin, unravel_index, take_along_axis
+    See Also
+    --------
+    argmax, amin, unravel_index, take_along_axis
 
-    Examples:
-        >>> cp.argmin([3, 1, 1])
-        array(1)
-        >>> cp.argmin([[1, 5], [8, 2]], axis=1)
-        array([0, 1])
+    Examples
+    --------
+    >>> cp.argmin([3, 1, 1])
+    array(1)
+    >>> cp.argmin([[1, 5], [8, 2]], axis=1)
+    array([0, 1])
     """
     return _arg("argmin", a, axis, out, keepdims, dtype)
 
@@ -388,24 +473,34 @@ def all(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
         where: Any = True) -> ndarray:  # fmt: skip
     """Returns true if all elements over axes are true.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array without the reduced axes.
 
-    See Also:
-        any
+    See Also
+    --------
+    any
 
-    Examples:
-        >>> cp.all([[True, False], [True, True]])
-        array(False)
-        >>> cp.all([[True, False], [True, True]], axis=1)
-        array([False,  True])
+    Examples
+    --------
+    >>> cp.all([[True, False], [True, True]])
+    array(False)
+    >>> cp.all([[True, False], [True, True]], axis=1)
+    array([False,  True])
     """
     return _logical_reduction(a, axis, out, keepdims, where, True)
 
@@ -414,22 +509,32 @@ def any(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims: b
         where: Any = True) -> ndarray:  # fmt: skip
     """Returns true if any element over axes is true.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array without the reduced axes.
 
-    See Also:
-        all
+    See Also
+    --------
+    all
 
-    Examples:
-        >>> cp.any([[True, False], [False, False]], axis=1)
-        array([ True, False])
+    Examples
+    --------
+    >>> cp.any([[True, False], [False, False]], axis=1)
+    array([ True, False])
     """
     return _logical_reduction(a, axis, out, keepdims, where, False)
 
@@ -457,25 +562,36 @@ def mean(
 ) -> ndarray:  # fmt: skip
     """Returns the arithmetic mean over axes; float64 for integers. Half precision is averaged in single precision.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in and of the result.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in and of the result.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    See Also:
-        average, std, var, nanmean, nanstd, nanvar
+    See Also
+    --------
+    average, std, var, nanmean, nanstd, nanvar
 
-    Examples:
-        >>> cp.mean([[1, 2], [3, 5]])
-        array(2.75)
-        >>> cp.mean([[1, 2], [3, 5]], axis=0)
-        array([2. , 3.5])
+    Examples
+    --------
+    >>> cp.mean([[1, 2], [3, 5]])
+    array(2.75)
+    >>> cp.mean([[1, 2], [3, 5]], axis=0)
+    array([2. , 3.5])
     """
     if not isinstance(a, ndarray):
         a = array(a)
@@ -540,31 +656,47 @@ def var(
 ) -> ndarray:  # fmt: skip
     """Returns the variance over axes, with `n - ddof` degrees of freedom. It is always real.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        ddof: the number that is subtracted from the number of elements in the divisor.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
-        mean: the mean over the same axes with `keepdims=True`, if it is known already.
-        correction: another name of `ddof`, that of the array API standard.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    ddof : float, default 0
+        The number that is subtracted from the number of elements in the divisor.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
+    mean : float, optional
+        The mean over the same axes with `keepdims=True`, if it is known already.
+    correction : array_like, optional
+        Another name of `ddof`, that of the array API standard.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    Raises:
-        ValueError: if both `ddof` and `correction` are given.
+    Raises
+    ------
+    ValueError
+        If both `ddof` and `correction` are given.
 
-    See Also:
-        std, mean, nanmean, nanstd, nanvar
+    See Also
+    --------
+    std, mean, nanmean, nanstd, nanvar
 
-    Examples:
-        >>> cp.var([1, 3, 5, 7])
-        array(5.)
-        >>> cp.var([[1, 3], [5, 9]], axis=1, ddof=1)
-        array([2., 8.])
+    Examples
+    --------
+    >>> cp.var([1, 3, 5, 7])
+    array(5.)
+    >>> cp.var([[1, 3], [5, 9]], axis=1, ddof=1)
+    array([2., 8.])
     """
     return _variance("var", a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
 
@@ -575,31 +707,47 @@ def std(
 ) -> ndarray:  # fmt: skip
     """Returns the standard deviation over axes, with `n - ddof` degrees of freedom. It is always real.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        ddof: the number that is subtracted from the number of elements in the divisor.
-        keepdims: keeps reduced axes in the result, with length one.
-        where: a bool mask that broadcasts to the array; only elements where it is true take part.
-        mean: the mean over the same axes with `keepdims=True`, if it is known already.
-        correction: another name of `ddof`, that of the array API standard.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    ddof : float, default 0
+        The number that is subtracted from the number of elements in the divisor.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    where : array_like of bools, default True
+        A bool mask that broadcasts to the array; only elements where it is true take part.
+    mean : float, optional
+        The mean over the same axes with `keepdims=True`, if it is known already.
+    correction : array_like, optional
+        Another name of `ddof`, that of the array API standard.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    Raises:
-        ValueError: if both `ddof` and `correction` are given.
+    Raises
+    ------
+    ValueError
+        If both `ddof` and `correction` are given.
 
-    See Also:
-        var, mean, nanmean, nanstd, nanvar
+    See Also
+    --------
+    var, mean, nanmean, nanstd, nanvar
 
-    Examples:
-        >>> cp.std([1, 3, 5, 7])
-        array(2.23606798)
-        >>> cp.std([[1, 3], [5, 9]], axis=1, ddof=1)
-        array([1.41421356, 2.82842712])
+    Examples
+    --------
+    >>> cp.std([1, 3, 5, 7])
+    array(2.23606798)
+    >>> cp.std([[1, 3], [5, 9]], axis=1, ddof=1)
+    array([1.41421356, 2.82842712])
     """
     return _variance("std", a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
@@ -607,9 +755,12 @@ def std(
 def aligned_weights(w: ndarray, a: ndarray, axis: Axes) -> ndarray:
     """Returns weights of the elements of an array, or of the slices along axes, in a shape that broadcasts to its.
 
-    Raises:
-        TypeError: if the shapes differ and `axis` is None.
-        ValueError: if the weights have another shape than the array along the axes.
+    Raises
+    ------
+    TypeError
+        If the shapes differ and `axis` is None.
+    ValueError
+        If the weights have another shape than the array along the axes.
     """
     if w.shape == a.shape:
         return w
@@ -635,27 +786,40 @@ def average(
 ) -> Any:
     """Returns the weighted mean over axes, and with `returned` also the sum of the weights.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis or axes to reduce; None (the default) reduces all.
-        weights: the weights, of the shape of `a` or of the axes that are reduced; by default all are one.
-        returned: whether to return also the sum of the weights.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes to reduce; None (the default) reduces all.
+    weights : array_like, optional
+        The weights, of the shape of `a` or of the axes that are reduced; by default all are one.
+    returned : bool, default False
+        Whether to return also the sum of the weights.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes, floating or complex; with `returned` a tuple of it and the sum of the
         weights.
 
-    Raises:
-        ZeroDivisionError: if weights sum to zero.
-        ValueError: if the weights' shape does not fit the axes.
+    Raises
+    ------
+    ZeroDivisionError
+        If weights sum to zero.
+    ValueError
+        If the weights' shape does not fit the axes.
 
-    See Also:
-        mean, result_type
+    See Also
+    --------
+    mean, result_type
 
-    Examples:
-        >>> cp.average([1, 2, 4], weights=[2, 1, 1])
-        array(2.)
+    Examples
+    --------
+    >>> cp.average([1, 2, 4], weights=[2, 1, 1])
+    array(2.)
     """
     a = array(a)
     if weights is None:
@@ -692,24 +856,33 @@ def _scan(op: str, a: ArrayLike, axis: Axis, dtype: Any, out: Any, name: str) ->
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Returns the cumulative sum along an axis, or of the flattened array.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`, 1-d if `axis` is None.
 
-    See Also:
-        cumulative_sum, sum, trapezoid, diff
+    See Also
+    --------
+    cumulative_sum, sum, trapezoid, diff
 
-    Examples:
-        >>> cp.cumsum([1, 2, 3, 4])
-        array([ 1,  3,  6, 10])
-        >>> cp.cumsum([[1, 2], [3, 4]], axis=1)
-        array([[1, 3],
-               [3, 7]])
+    Examples
+    --------
+    >>> cp.cumsum([1, 2, 3, 4])
+    array([ 1,  3,  6, 10])
+    >>> cp.cumsum([[1, 2], [3, 4]], axis=1)
+    array([[1, 3],
+           [3, 7]])
     """
     return _scan("sum", a, axis, dtype, out, "cumsum")
 
@@ -717,21 +890,30 @@ def cumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | No
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
     """Returns the cumulative product along an axis, or of the flattened array.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`, 1-d if `axis` is None.
 
-    See Also:
-        cumulative_prod
+    See Also
+    --------
+    cumulative_prod
 
-    Examples:
-        >>> cp.cumprod([1, 2, 3, 4])
-        array([ 1,  2,  6, 24])
+    Examples
+    --------
+    >>> cp.cumprod([1, 2, 3, 4])
+    array([ 1,  2,  6, 24])
     """
     return _scan("prod", a, axis, dtype, out, "cumprod")
 
@@ -759,25 +941,37 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, out
                    include_initial: bool = False) -> ndarray:  # fmt: skip
     """Returns the cumulative sum along an axis, optionally after a leading zero.
 
-    Args:
-        x: an array or array-like.
-        axis: the axis. May be left out for a 1-d array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        include_initial: whether the result begins with a zero, so that it is longer by one element.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis. May be left out for a 1-d array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    include_initial : bool, default False
+        Whether the result begins with a zero, so that it is longer by one element.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`, or longer by one along the axis.
 
-    Raises:
-        ValueError: if there is no `axis` for an array of several axes.
+    Raises
+    ------
+    ValueError
+        If there is no `axis` for an array of several axes.
 
-    See Also:
-        sum, trapezoid, diff
+    See Also
+    --------
+    sum, trapezoid, diff
 
-    Examples:
-        >>> cp.cumulative_sum(cp.asarray([2, 3, 4]), include_initial=True)
-        array([0, 2, 5, 9])
+    Examples
+    --------
+    >>> cp.cumulative_sum(cp.asarray([2, 3, 4]), include_initial=True)
+    array([0, 2, 5, 9])
     """
     return _cumulative("sum", x, axis, dtype, out, include_initial, 0)
 
@@ -786,22 +980,33 @@ def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, ou
                     include_initial: bool = False) -> ndarray:  # fmt: skip
     """Returns the cumulative product along an axis, optionally after a one.
 
-    Args:
-        x: an array or array-like.
-        axis: the axis. May be left out for a 1-d array.
-        dtype: the dtype of the result; by default it follows from the operands.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        include_initial: whether the result begins with a one, so that it is longer by one element.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis. May be left out for a 1-d array.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    include_initial : bool, default False
+        Whether the result begins with a one, so that it is longer by one element.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`, or longer by one along the axis.
 
-    Raises:
-        ValueError: if there is no `axis` for an array of several axes.
+    Raises
+    ------
+    ValueError
+        If there is no `axis` for an array of several axes.
 
-    Examples:
-        >>> cp.cumulative_prod(cp.asarray([2, 3, 4]), include_initial=True)
-        array([ 1,  2,  6, 24])
+    Examples
+    --------
+    >>> cp.cumulative_prod(cp.asarray([2, 3, 4]), include_initial=True)
+    array([ 1,  2,  6, 24])
     """
     return _cumulative("prod", x, axis, dtype, out, include_initial, 1)
 

@@ -29,27 +29,39 @@ from cuprous._common.operands import is_numpy_array, on_array_device
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray | None = None) -> ndarray:
     """Returns the slices of an array along an axis (or elements of the flattened array) where a 1-d condition is true.
 
-    Args:
-        condition: a 1-d array-like of truth values.
-        a: an array or array-like.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    condition : array_like
+        A 1-d array-like of truth values.
+    a : array_like
+        An array or array-like.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A new array.
 
-    Raises:
-        ValueError: unless the condition is 1-d.
-        IndexError: if it is true beyond the end of the axis.
+    Raises
+    ------
+    ValueError
+        Unless the condition is 1-d.
+    IndexError
+        If it is true beyond the end of the axis.
 
-    See Also:
-        take, choose, diag, diagonal, select, ndarray.compress
+    See Also
+    --------
+    take, choose, diag, diagonal, select, ndarray.compress
 
-    Examples:
-        >>> cp.compress([True, False, True], [10, 20, 30])
-        array([10, 30])
-        >>> cp.compress([False, True], [[1, 2], [3, 4]], axis=0)
-        array([[3, 4]])
+    Examples
+    --------
+    >>> cp.compress([True, False, True], [10, 20, 30])
+    array([10, 30])
+    >>> cp.compress([False, True], [[1, 2], [3, 4]], axis=0)
+    array([[3, 4]])
     """
     mask = array(condition)
     if mask.ndim != 1:
@@ -68,20 +80,27 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
     """Returns the elements of the flattened array where the flattened condition is true.
 
-    Args:
-        condition: an array-like of truth values.
-        arr: an array of the same size.
+    Parameters
+    ----------
+    condition : array_like
+        An array-like of truth values.
+    arr : array_like
+        An array of the same size.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of the dtype of `arr`.
 
-    See Also:
-        take, put, copyto, compress, place
+    See Also
+    --------
+    take, put, copyto, compress, place
 
-    Examples:
-        >>> a = cp.arange(6)
-        >>> cp.extract(a % 3 == 0, a)
-        array([0, 3])
+    Examples
+    --------
+    >>> a = cp.arange(6)
+    >>> cp.extract(a % 3 == 0, a)
+    array([0, 3])
     """
     return compress(array(condition).reshape(-1), array(arr).reshape(-1))
 
@@ -99,22 +118,30 @@ def _values(values: ArrayLike, dtype: str) -> ndarray:
 def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     """Writes values one after another, repeated as needed, where the mask is true.
 
-    Args:
-        arr: the array to write to.
-        mask: an array-like of truth values, of the size of `arr`.
-        vals: the values, a 1-d array-like.
+    Parameters
+    ----------
+    arr : ndarray
+        The array to write to.
+    mask : array_like
+        An array-like of truth values, of the size of `arr`.
+    vals : array_like
+        The values, a 1-d array-like.
 
-    Raises:
-        ValueError: if there are no values but the mask has true elements.
+    Raises
+    ------
+    ValueError
+        If there are no values but the mask has true elements.
 
-    See Also:
-        copyto, put, take, extract
+    See Also
+    --------
+    copyto, put, take, extract
 
-    Examples:
-        >>> a = cp.arange(5)
-        >>> cp.place(a, a > 2, [7, 8])
-        >>> a
-        array([0, 1, 2, 7, 8])
+    Examples
+    --------
+    >>> a = cp.arange(5)
+    >>> cp.place(a, a > 2, [7, 8])
+    >>> a
+    array([0, 1, 2, 7, 8])
     """
     where = astype(array(mask), "bool").reshape(-1)
     values = _values(vals, arr.dtype_name).reshape(-1)
@@ -137,22 +164,30 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes `values[i mod n]` at each flat index i where the mask is true.
 
-    Args:
-        a: the array to write to.
-        mask: an array-like of truth values, of the size of `a`.
-        values: the values, an array-like of n elements.
+    Parameters
+    ----------
+    a : ndarray
+        The array to write to.
+    mask : array_like
+        An array-like of truth values, of the size of `a`.
+    values : array_like
+        The values, an array-like of n elements.
 
-    Raises:
-        ValueError: for a mask of another size.
+    Raises
+    ------
+    ValueError
+        For a mask of another size.
 
-    See Also:
-        place, put, take, copyto
+    See Also
+    --------
+    place, put, take, copyto
 
-    Examples:
-        >>> a = cp.arange(4)
-        >>> cp.putmask(a, a > 1, [10, 20, 30, 40])
-        >>> a
-        array([ 0,  1, 30, 40])
+    Examples
+    --------
+    >>> a = cp.arange(4)
+    >>> cp.putmask(a, a > 1, [10, 20, 30, 40])
+    >>> a
+    array([ 0,  1, 30, 40])
     """
     where, source = astype(array(mask), "bool"), _values(values, a.dtype_name)
     if where.size != a.size:
@@ -170,28 +205,40 @@ def putmask(a: ndarray, /, mask: ArrayLike, values: ArrayLike) -> None:
 def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = None, mode: str = "raise") -> ndarray:
     """Returns the elements of the flattened array, or the slices along an axis, at indices.
 
-    Args:
-        a: an array or array-like.
-        indices: an integer or an array-like of integers.
-        axis: the axis; None (the default) takes the flattened array.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        mode: for indices out of bounds: "raise", "wrap" or "clip".
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    indices : array_like
+        An integer or an array-like of integers.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array in which the axes of the indices take the place of the axis.
 
-    Raises:
-        IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
+    Raises
+    ------
+    IndexError
+        If an index is out of bounds (mode "raise"; indices on a GPU wrap instead).
 
-    See Also:
-        compress, take_along_axis
+    See Also
+    --------
+    compress, take_along_axis
 
-    Examples:
-        >>> cp.take([10, 20, 30], [2, 0])
-        array([30, 10])
-        >>> cp.take([[1, 2], [3, 4]], [1], axis=1)
-        array([[2],
-               [4]])
+    Examples
+    --------
+    >>> cp.take([10, 20, 30], [2, 0])
+    array([30, 10])
+    >>> cp.take([[1, 2], [3, 4]], [1], axis=1)
+    array([[2],
+           [4]])
     """
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
@@ -214,24 +261,34 @@ def take(a: ArrayLike, indices: Any, axis: Axis = None, out: ndarray | None = No
 def put(a: ndarray, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at indices into the flattened array; values repeat as needed.
 
-    Args:
-        a: the array to write to.
-        ind: the indices, an array-like of integers.
-        v: the values.
-        mode: for indices out of bounds: "raise", "wrap" or "clip".
+    Parameters
+    ----------
+    a : ndarray
+        The array to write to.
+    ind : array_like
+        The indices, an array-like of integers.
+    v : array_like
+        The values.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip".
 
-    Raises:
-        TypeError: if `a` is not an array, or the indices are not integers.
-        IndexError: if an index is out of bounds (mode "raise"; indices on a GPU wrap instead), or the array is empty.
+    Raises
+    ------
+    TypeError
+        If `a` is not an array, or the indices are not integers.
+    IndexError
+        If an index is out of bounds (mode "raise"; indices on a GPU wrap instead), or the array is empty.
 
-    See Also:
-        putmask, place, put_along_axis
+    See Also
+    --------
+    putmask, place, put_along_axis
 
-    Examples:
-        >>> a = cp.zeros(4, int)
-        >>> cp.put(a, [0, 2], [5, 6])
-        >>> a
-        array([5, 0, 6, 0])
+    Examples
+    --------
+    >>> a = cp.zeros(4, int)
+    >>> cp.put(a, [0, 2], [5, 6])
+    >>> a
+    array([5, 0, 6, 0])
     """
     target(a, "put")
     index = bounded(ind, a.size, 0, mode).reshape(-1)
@@ -283,27 +340,37 @@ def _check_flat(indices: Any) -> None:
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndarray:
     """Returns for each 1-d slice along an axis its elements at the indices of that slice.
 
-    Args:
-        arr: an array or array-like.
-        indices: an array of integers with as many axes as `arr`, which broadcasts to its other axes.
-        axis: the axis, by default the last; None takes the flattened array.
+    Parameters
+    ----------
+    arr : array_like
+        An array or array-like.
+    indices : array_like
+        An array of integers with as many axes as `arr`, which broadcasts to its other axes.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of the indices, broadcast.
 
-    Raises:
-        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
-            other axes.
-        ValueError: unless they have as many axes as the array.
+    Raises
+    ------
+    IndexError
+        Unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the other axes.
+    ValueError
+        Unless they have as many axes as the array.
 
-    See Also:
-        take, put_along_axis
+    See Also
+    --------
+    take, put_along_axis
 
-    Examples:
-        >>> a = cp.asarray([[3, 1, 2], [4, 6, 5]])
-        >>> cp.take_along_axis(a, cp.argsort(a, axis=1), axis=1)
-        array([[1, 2, 3],
-               [4, 5, 6]])
+    Examples
+    --------
+    >>> a = cp.asarray([[3, 1, 2], [4, 6, 5]])
+    >>> cp.take_along_axis(a, cp.argsort(a, axis=1), axis=1)
+    array([[1, 2, 3],
+           [4, 5, 6]])
     """
     a = array(arr)
     if axis is None:
@@ -315,26 +382,35 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> ndar
 def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
     """Writes values at the indices of each 1-d slice along an axis.
 
-    Args:
-        arr: the array to write to.
-        indices: an array of integers with as many axes as `arr`, which broadcasts to its other axes.
-        values: the values, which broadcast to the indices.
-        axis: the axis; None takes the flattened array.
+    Parameters
+    ----------
+    arr : ndarray
+        The array to write to.
+    indices : array_like
+        An array of integers with as many axes as `arr`, which broadcasts to its other axes.
+    values : array_like
+        The values, which broadcast to the indices.
+    axis : int
+        The axis; None takes the flattened array.
 
-    Raises:
-        IndexError: unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the
-            other axes.
-        ValueError: unless they have as many axes as the array.
+    Raises
+    ------
+    IndexError
+        Unless the indices are integers, within bounds (on a GPU they wrap instead), and broadcast to the other axes.
+    ValueError
+        Unless they have as many axes as the array.
 
-    See Also:
-        take_along_axis
+    See Also
+    --------
+    take_along_axis
 
-    Examples:
-        >>> a = cp.asarray([[1, 2], [3, 4]])
-        >>> cp.put_along_axis(a, cp.asarray([[1], [0]]), 9, axis=1)
-        >>> a
-        array([[1, 9],
-               [9, 4]])
+    Examples
+    --------
+    >>> a = cp.asarray([[1, 2], [3, 4]])
+    >>> cp.put_along_axis(a, cp.asarray([[1], [0]]), 9, axis=1)
+    >>> a
+    array([[1, 9],
+           [9, 4]])
     """
     target(arr, "put_along_axis")
     if axis is None:
@@ -351,16 +427,21 @@ def put_along_axis(arr: ndarray, indices: ArrayLike, values: ArrayLike, axis: Ax
 def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
     """Adds values at an index. Repeated indices add repeatedly.
 
-    Args:
-        a: an array or array-like.
-        slices: an index, as in `a[slices]`.
-        value: the values, which broadcast to the indexed elements.
+    Parameters
+    ----------
+    a : ndarray
+        An array or array-like.
+    slices : index
+        An index, as in `a[slices]`.
+    value : array_like
+        The values, which broadcast to the indexed elements.
 
-    Examples:
-        >>> a = cp.zeros(3, int)
-        >>> a.scatter_add([0, 0, 2], 1)
-        >>> a
-        array([2, 0, 1])
+    Examples
+    --------
+    >>> a = cp.zeros(3, int)
+    >>> a.scatter_add([0, 0, 2], 1)
+    >>> a
+    array([2, 0, 1])
     """
     scatter_into(a, slices, operand(value), "add")
 
@@ -368,16 +449,21 @@ def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
 def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
     """Writes the maximum of element and value at an index.
 
-    Args:
-        a: an array or array-like.
-        slices: an index, as in `a[slices]`.
-        value: the values, which broadcast to the indexed elements.
+    Parameters
+    ----------
+    a : ndarray
+        An array or array-like.
+    slices : index
+        An index, as in `a[slices]`.
+    value : array_like
+        The values, which broadcast to the indexed elements.
 
-    Examples:
-        >>> a = cp.asarray([1, 5])
-        >>> a.scatter_max([0, 1], 3)
-        >>> a
-        array([3, 5])
+    Examples
+    --------
+    >>> a = cp.asarray([1, 5])
+    >>> a.scatter_max([0, 1], 3)
+    >>> a
+    array([3, 5])
     """
     scatter_into(a, slices, operand(value), "maximum")
 
@@ -385,16 +471,21 @@ def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
 def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
     """Writes the minimum of element and value at an index.
 
-    Args:
-        a: an array or array-like.
-        slices: an index, as in `a[slices]`.
-        value: the values, which broadcast to the indexed elements.
+    Parameters
+    ----------
+    a : ndarray
+        An array or array-like.
+    slices : index
+        An index, as in `a[slices]`.
+    value : array_like
+        The values, which broadcast to the indexed elements.
 
-    Examples:
-        >>> a = cp.asarray([1, 5])
-        >>> a.scatter_min([0, 1], 3)
-        >>> a
-        array([1, 3])
+    Examples
+    --------
+    >>> a = cp.asarray([1, 5])
+    >>> a.scatter_min([0, 1], 3)
+    >>> a
+    array([1, 3])
     """
     scatter_into(a, slices, operand(value), "minimum")
 

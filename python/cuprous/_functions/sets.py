@@ -37,30 +37,44 @@ def unique(
     """Returns the distinct elements, or distinct slices along an axis, in ascending order. Their number is copied to
     the host.
 
-    Args:
-        ar: an array or array-like.
-        return_index: whether to return also the index of each first occurrence.
-        return_inverse: whether to return also the indices that rebuild `ar` from the result.
-        return_counts: whether to return also the number of occurrences.
-        axis: the axis whose slices are compared; None (the default) flattens the array.
-        equal_nan: whether all NaN count as one.
-        sorted: has no effect; the result is always sorted.
+    Parameters
+    ----------
+    ar : array_like
+        An array or array-like.
+    return_index : bool, default False
+        Whether to return also the index of each first occurrence.
+    return_inverse : bool, default False
+        Whether to return also the indices that rebuild `ar` from the result.
+    return_counts : bool, default False
+        Whether to return also the number of occurrences.
+    axis : int, optional
+        The axis whose slices are compared; None (the default) flattens the array.
+    equal_nan : bool, default True
+        Whether all NaN count as one.
+    sorted : bool, default True
+        Has no effect; the result is always sorted.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, or a tuple that begins with it and has an array (int64) for each request, in the order of the
         arguments.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        repeat, sort
+    See Also
+    --------
+    repeat, sort
 
-    Examples:
-        >>> cp.unique([3, 1, 3, 2])
-        array([1, 2, 3])
-        >>> cp.unique([3, 1, 3], return_counts=True)
-        (array([1, 3]), array([1, 2]))
+    Examples
+    --------
+    >>> cp.unique([3, 1, 3, 2])
+    array([1, 2, 3])
+    >>> cp.unique([3, 1, 3], return_counts=True)
+    (array([1, 3]), array([1, 2]))
     """
     ar = array(ar)
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
@@ -186,18 +200,24 @@ class UniqueInverseResult(NamedTuple):
 def unique_all(x: ArrayLike) -> UniqueAllResult:
     """Returns distinct elements, first occurrences, inverse and counts. Every NaN counts as distinct.
 
-    Args:
-        x: an array or array-like, which is flattened.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like, which is flattened.
 
-    Returns:
+    Returns
+    -------
+    UniqueAllResult
         A named tuple of four arrays: `values`, `indices`, `inverse_indices`, `counts`.
 
-    See Also:
-        unique
+    See Also
+    --------
+    unique
 
-    Examples:
-        >>> cp.unique_all(cp.asarray([3, 1, 3])).counts
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.unique_all(cp.asarray([3, 1, 3])).counts
+    array([1, 2])
     """
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
@@ -205,18 +225,24 @@ def unique_all(x: ArrayLike) -> UniqueAllResult:
 def unique_counts(x: ArrayLike) -> UniqueCountsResult:
     """Returns distinct elements and counts. Every NaN counts as distinct.
 
-    Args:
-        x: an array or array-like, which is flattened.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like, which is flattened.
 
-    Returns:
+    Returns
+    -------
+    UniqueCountsResult
         A named tuple of two arrays: `values`, `counts`.
 
-    See Also:
-        unique
+    See Also
+    --------
+    unique
 
-    Examples:
-        >>> cp.unique_counts(cp.asarray([3, 1, 3])).values
-        array([1, 3])
+    Examples
+    --------
+    >>> cp.unique_counts(cp.asarray([3, 1, 3])).values
+    array([1, 3])
     """
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
@@ -224,18 +250,24 @@ def unique_counts(x: ArrayLike) -> UniqueCountsResult:
 def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
     """Returns distinct elements and inverse. Every NaN counts as distinct.
 
-    Args:
-        x: an array or array-like, which is flattened.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like, which is flattened.
 
-    Returns:
+    Returns
+    -------
+    UniqueInverseResult
         A named tuple of two arrays: `values`, `inverse_indices`.
 
-    See Also:
-        unique
+    See Also
+    --------
+    unique
 
-    Examples:
-        >>> cp.unique_inverse(cp.asarray([3, 1, 3])).inverse_indices
-        array([1, 0, 1])
+    Examples
+    --------
+    >>> cp.unique_inverse(cp.asarray([3, 1, 3])).inverse_indices
+    array([1, 0, 1])
     """
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
@@ -243,18 +275,24 @@ def unique_inverse(x: ArrayLike) -> UniqueInverseResult:
 def unique_values(x: ArrayLike) -> ndarray:
     """Returns distinct elements. Every NaN counts as distinct.
 
-    Args:
-        x: an array or array-like, which is flattened.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like, which is flattened.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    See Also:
-        unique
+    See Also
+    --------
+    unique
 
-    Examples:
-        >>> cp.unique_values(cp.asarray([3, 1, 3]))
-        array([1, 3])
+    Examples
+    --------
+    >>> cp.unique_values(cp.asarray([3, 1, 3]))
+    array([1, 3])
     """
     return unique(x, equal_nan=False)
 
@@ -266,26 +304,38 @@ def isin(
 ) -> ndarray:  # fmt: skip
     """Returns true for each element that occurs in `test_elements`.
 
-    Args:
-        element: an array or array-like.
-        test_elements: the values, an array-like of any shape.
-        assume_unique: has no effect; in NumPy it changes speed, not the result.
-        invert: whether to return the opposite.
-        kind: None, "sort" or "table". Has no effect; in NumPy it changes speed and memory, not the result.
+    Parameters
+    ----------
+    element : array_like
+        An array or array-like.
+    test_elements : array_like
+        The values, an array-like of any shape.
+    assume_unique : bool, default False
+        Has no effect; in NumPy it changes speed, not the result.
+    invert : bool, default False
+        Whether to return the opposite.
+    kind : str, optional
+        None, "sort" or "table". Has no effect; in NumPy it changes speed and memory, not the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `element`.
 
-    Raises:
-        ValueError: for another `kind`.
+    Raises
+    ------
+    ValueError
+        For another `kind`.
 
-    See Also:
-        unique, intersect1d
+    See Also
+    --------
+    unique, intersect1d
 
-    Examples:
-        >>> cp.isin([[1, 2], [3, 4]], [2, 4])
-        array([[False,  True],
-               [False,  True]])
+    Examples
+    --------
+    >>> cp.isin([[1, 2], [3, 4]], [2, 4])
+    array([[False,  True],
+           [False,  True]])
     """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
@@ -308,18 +358,26 @@ def isin(
 def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> ndarray:
     """Returns `isin` for the flattened first array.
 
-    Args:
-        ar1: an array or array-like, which is flattened.
-        ar2: an array or array-like, which is flattened.
-        assume_unique: has no effect on the result.
-        invert: whether to return the opposite.
+    Parameters
+    ----------
+    ar1 : array_like
+        An array or array-like, which is flattened.
+    ar2 : array_like
+        An array or array-like, which is flattened.
+    assume_unique : bool, default False
+        Has no effect on the result.
+    invert : bool, default False
+        Whether to return the opposite.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d bool array.
 
-    Examples:
-        >>> cp.in1d([1, 2, 5], [5, 1])
-        array([ True, False,  True])
+    Examples
+    --------
+    >>> cp.in1d([1, 2, 5], [5, 1])
+    array([ True, False,  True])
     """
     return isin(array(ar1).reshape(-1), ar2, assume_unique, invert)
 
@@ -332,21 +390,30 @@ def _distinct(a: ArrayLike, assume_unique: bool) -> ndarray:
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Returns the distinct elements that occur in both arrays, in order, and on request their first indices in each.
 
-    Args:
-        ar1: an array or array-like, which is flattened.
-        ar2: an array or array-like, which is flattened.
-        assume_unique: whether the elements of each array are distinct, which saves time.
-        return_indices: whether to return also the first index of each element in both arrays.
+    Parameters
+    ----------
+    ar1 : array_like
+        An array or array-like, which is flattened.
+    ar2 : array_like
+        An array or array-like, which is flattened.
+    assume_unique : bool, default False
+        Whether the elements of each array are distinct, which saves time.
+    return_indices : bool, default False
+        Whether to return also the first index of each element in both arrays.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array, or a tuple of it and two arrays of indices.
 
-    See Also:
-        union1d, setdiff1d, setxor1d
+    See Also
+    --------
+    union1d, setdiff1d, setxor1d
 
-    Examples:
-        >>> cp.intersect1d([3, 1, 2], [2, 3, 4])
-        array([2, 3])
+    Examples
+    --------
+    >>> cp.intersect1d([3, 1, 2], [2, 3, 4])
+    array([2, 3])
     """
     ar1, ar2 = array(ar1), array(ar2)
     name = common_dtype((ar1, ar2))
@@ -365,19 +432,26 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
 def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
     """Returns the distinct elements of either array, in order.
 
-    Args:
-        ar1: an array or array-like, which is flattened.
-        ar2: an array or array-like, which is flattened.
+    Parameters
+    ----------
+    ar1 : array_like
+        An array or array-like, which is flattened.
+    ar2 : array_like
+        An array or array-like, which is flattened.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array of the dtype that both promote to.
 
-    See Also:
-        intersect1d, setdiff1d
+    See Also
+    --------
+    intersect1d, setdiff1d
 
-    Examples:
-        >>> cp.union1d([3, 1], [2, 3])
-        array([1, 2, 3])
+    Examples
+    --------
+    >>> cp.union1d([3, 1], [2, 3])
+    array([1, 2, 3])
     """
     return unique(concatenate((ar1, ar2), axis=None))
 
@@ -386,20 +460,28 @@ def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
 def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """Returns the distinct elements of the first array that do not occur in the second.
 
-    Args:
-        ar1: an array or array-like, which is flattened.
-        ar2: an array or array-like, which is flattened.
-        assume_unique: whether the elements of each array are distinct, which saves time.
+    Parameters
+    ----------
+    ar1 : array_like
+        An array or array-like, which is flattened.
+    ar2 : array_like
+        An array or array-like, which is flattened.
+    assume_unique : bool, default False
+        Whether the elements of each array are distinct, which saves time.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    See Also:
-        setxor1d, union1d, isin
+    See Also
+    --------
+    setxor1d, union1d, isin
 
-    Examples:
-        >>> cp.setdiff1d([1, 2, 3], [2])
-        array([1, 3])
+    Examples
+    --------
+    >>> cp.setdiff1d([1, 2, 3], [2])
+    array([1, 3])
     """
     a = _distinct(ar1, assume_unique)
     return select_flat(isin(a, ar2, invert=True), a)
@@ -409,20 +491,28 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> nd
 def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
     """Returns the distinct elements that occur in exactly one of the arrays, in order.
 
-    Args:
-        ar1: an array or array-like, which is flattened.
-        ar2: an array or array-like, which is flattened.
-        assume_unique: whether the elements of each array are distinct, which saves time.
+    Parameters
+    ----------
+    ar1 : array_like
+        An array or array-like, which is flattened.
+    ar2 : array_like
+        An array or array-like, which is flattened.
+    assume_unique : bool, default False
+        Whether the elements of each array are distinct, which saves time.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array.
 
-    See Also:
-        setdiff1d, intersect1d
+    See Also
+    --------
+    setdiff1d, intersect1d
 
-    Examples:
-        >>> cp.setxor1d([1, 2, 3], [2, 4])
-        array([1, 3, 4])
+    Examples
+    --------
+    >>> cp.setxor1d([1, 2, 3], [2, 4])
+    array([1, 3, 4])
     """
     a, b = _distinct(ar1, assume_unique), _distinct(ar2, assume_unique)
     ordered = _core.sort(concatenate((a, b)))

@@ -54,29 +54,42 @@ def sort(
 ) -> ndarray:  # fmt: skip
     """Returns a copy sorted along an axis. NaN comes last, or first in descending order.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis, by default the last; None takes the flattened array.
-        kind: has no effect on the result; all kinds are one stable sort.
-        order: None, because arrays have no fields.
-        stable: has no effect, because sorts are stable.
-        descending: whether the greatest elements come first.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
+    kind : str, optional
+        Has no effect on the result; all kinds are one stable sort.
+    order : array_like, optional
+        None, because arrays have no fields.
+    stable : bool, optional
+        Has no effect, because sorts are stable.
+    descending : bool, default False
+        Whether the greatest elements come first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape and dtype of `a`.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        ndarray.sort, argsort, lexsort, searchsorted, partition
+    See Also
+    --------
+    ndarray.sort, argsort, lexsort, searchsorted, partition
 
-    Examples:
-        >>> cp.sort([3, 1, 2])
-        array([1, 2, 3])
-        >>> cp.sort([[3, 1], [2, 4]], axis=0)
-        array([[2, 1],
-               [3, 4]])
+    Examples
+    --------
+    >>> cp.sort([3, 1, 2])
+    array([1, 2, 3])
+    >>> cp.sort([[3, 1], [2, 4]], axis=0)
+    array([[2, 1],
+           [3, 4]])
     """
     _check(kind, order, stable)
     result = _sorted(a, axis)
@@ -90,28 +103,41 @@ def argsort(
     """Returns the indices (int64) that sort along an axis (None: the flattened array). Equal elements keep their order,
     even in descending order, which puts NaN first.
 
-    Args:
-        a: an array or array-like.
-        axis: the axis, by default the last; None takes the flattened array.
-        kind: has no effect on the result; all kinds are one stable sort.
-        order: None, because arrays have no fields.
-        stable: has no effect, because sorts are stable.
-        descending: whether the greatest elements come first.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
+    kind : str, optional
+        Has no effect on the result; all kinds are one stable sort.
+    order : array_like, optional
+        None, because arrays have no fields.
+    stable : bool, optional
+        Has no effect, because sorts are stable.
+    descending : bool, default False
+        Whether the greatest elements come first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) of the shape of `a`.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    See Also:
-        sort, lexsort, ndarray.sort, argpartition, take_along_axis
+    See Also
+    --------
+    sort, lexsort, ndarray.sort, argpartition, take_along_axis
 
-    Examples:
-        >>> cp.argsort([30, 10, 20])
-        array([1, 2, 0])
-        >>> cp.argsort([30, 10, 20], descending=True)
-        array([0, 2, 1])
+    Examples
+    --------
+    >>> cp.argsort([30, 10, 20])
+    array([1, 2, 0])
+    >>> cp.argsort([30, 10, 20], descending=True)
+    array([0, 2, 1])
     """
     _check(kind, order, stable)
     if not descending:
@@ -133,9 +159,12 @@ def _reversed(a: ndarray, axis: Axis) -> ndarray:
 def _partition_positions(kth: Any, n: int) -> set[int]:
     """Returns the positions that a partition must put in order, counted from the front.
 
-    Raises:
-        TypeError: if a position is not an integer.
-        ValueError: for bools, positions out of bounds, and nested lists.
+    Raises
+    ------
+    TypeError
+        If a position is not an integer.
+    ValueError
+        For bools, positions out of bounds, and nested lists.
     """
     given = kth.tolist() if hasattr(kth, "tolist") else kth
     positions = set()
@@ -169,25 +198,37 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
     """Returns a copy with the kth elements at their sorted positions, no greater elements before and no lesser ones
     after.
 
-    Args:
-        a: an array or array-like.
-        kth: the position or positions that will hold the same elements as in a sorted array.
-        axis: the axis, by default the last; None takes the flattened array.
-        kind: "introselect", the only one.
-        order: None, because arrays have no fields.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    kth : array_like
+        The position or positions that will hold the same elements as in a sorted array.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
+    kind : str, default "introselect"
+        "introselect", the only one.
+    order : array_like, optional
+        None, because arrays have no fields.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape and dtype of `a`.
 
-    Raises:
-        ValueError: for a position out of bounds.
+    Raises
+    ------
+    ValueError
+        For a position out of bounds.
 
-    See Also:
-        ndarray.partition, argpartition, sort
+    See Also
+    --------
+    ndarray.partition, argpartition, sort
 
-    Examples:
-        >>> cp.partition([7, 1, 5, 3], 1)[1]
-        array(3)
+    Examples
+    --------
+    >>> cp.partition([7, 1, 5, 3], 1)[1]
+    array(3)
     """
     return _partition(array(a), kth, axis, kind, order, False)
 
@@ -195,26 +236,38 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
 def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> ndarray:
     """Returns the indices that `partition` would select.
 
-    Args:
-        a: an array or array-like.
-        kth: the position or positions that will hold the same elements as in a sorted array.
-        axis: the axis, by default the last; None takes the flattened array.
-        kind: "introselect", the only one.
-        order: None, because arrays have no fields.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    kth : array_like
+        The position or positions that will hold the same elements as in a sorted array.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
+    kind : str, default "introselect"
+        "introselect", the only one.
+    order : array_like, optional
+        None, because arrays have no fields.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) of the shape of `a`.
 
-    Raises:
-        ValueError: for a position out of bounds.
+    Raises
+    ------
+    ValueError
+        For a position out of bounds.
 
-    See Also:
-        partition, ndarray.partition, argsort, take_along_axis
+    See Also
+    --------
+    partition, ndarray.partition, argsort, take_along_axis
 
-    Examples:
-        >>> a = cp.asarray([7, 1, 5, 3])
-        >>> a[cp.argpartition(a, 1)[1]]
-        array(3)
+    Examples
+    --------
+    >>> a = cp.asarray([7, 1, 5, 3])
+    >>> a[cp.argpartition(a, 1)[1]]
+    array(3)
     """
     a = array(a)
     return _partition(a if a.ndim else a.reshape(1), kth, axis, kind, order, True)
@@ -226,26 +279,38 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
     As PyTorch's `topk`; NumPy has no such function. Equal elements are in the order of their indices. NaN is greater
     than all numbers.
 
-    Args:
-        a: an array or array-like.
-        k: the number of elements.
-        axis: the axis, by default the last.
-        largest: True returns the greatest elements in descending order, False the least ones in ascending order.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
+    k : int
+        The number of elements.
+    axis : int, default -1
+        The axis, by default the last.
+    largest : bool, default True
+        True returns the greatest elements in descending order, False the least ones in ascending order.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         A tuple of the elements and their indices (int64), with k elements along the axis.
 
-    Raises:
-        ValueError: for k not in 0..n.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    ValueError
+        For k not in 0..n.
+    TypeError
+        For complex numbers.
 
-    See Also:
-        partition, argpartition, sort
+    See Also
+    --------
+    partition, argpartition, sort
 
-    Examples:
-        >>> values, indices = cp.topk([4, 9, 7, 1], 2)
-        >>> values, indices
-        (array([9, 7]), array([1, 2]))
+    Examples
+    --------
+    >>> values, indices = cp.topk([4, 9, 7, 1], 2)
+    >>> values, indices
+    (array([9, 7]), array([1, 2]))
     """
     a, axis = with_axis(a, axis)
     rows, n = moveaxis(a, axis, -1), a.shape[axis]
@@ -267,23 +332,33 @@ def topk(a: ArrayLike, k: int, axis: int = -1, largest: bool = True) -> tuple[nd
 def lexsort(keys: Any, axis: int = -1) -> ndarray:
     """Returns the indices that sort by several keys, of which the last is the primary key.
 
-    Args:
-        keys: an array whose rows are keys, or a sequence of arrays of one shape.
-        axis: the axis, by default the last.
+    Parameters
+    ----------
+    keys : array_like
+        An array whose rows are keys, or a sequence of arrays of one shape.
+    axis : int, default -1
+        The axis, by default the last.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) of the shape of a key.
 
-    Raises:
-        TypeError: if there are no keys.
-        ValueError: for keys of different shapes.
+    Raises
+    ------
+    TypeError
+        If there are no keys.
+    ValueError
+        For keys of different shapes.
 
-    See Also:
-        argsort, ndarray.sort, sort
+    See Also
+    --------
+    argsort, ndarray.sort, sort
 
-    Examples:
-        >>> cp.lexsort((cp.asarray([3, 1, 2]), cp.asarray([1, 1, 0])))
-        array([2, 1, 0])
+    Examples
+    --------
+    >>> cp.lexsort((cp.asarray([3, 1, 2]), cp.asarray([1, 1, 0])))
+    array([2, 1, 0])
     """
     parts = [array(k) for k in keys]
     if not parts:
@@ -302,15 +377,20 @@ def lexsort(keys: Any, axis: int = -1) -> ndarray:
 def sort_complex(a: ArrayLike) -> ndarray:
     """Returns the elements as complex numbers, sorted by real, then imaginary part.
 
-    Args:
-        a: an array or array-like.
+    Parameters
+    ----------
+    a : array_like
+        An array or array-like.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of the shape of `a`.
 
-    Examples:
-        >>> cp.sort_complex([2 + 1j, 1 + 2j, 1 - 1j])
-        array([1.-1.j, 1.+2.j, 2.+1.j])
+    Examples
+    --------
+    >>> cp.sort_complex([2 + 1j, 1 + 2j, 1 - 1j])
+    array([1.-1.j, 1.+2.j, 2.+1.j])
     """
     a = array(a)
     if dtypes.kind(a.dtype_name) != "c":
@@ -322,27 +402,39 @@ def sort_complex(a: ArrayLike) -> ndarray:
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike = None) -> ndarray:
     """Returns the indices (int64) where values would be inserted in a sorted 1-d array.
 
-    Args:
-        a: the sorted 1-d array.
-        v: the values, a scalar or an array-like of any shape.
-        side: "left" for the first such position among equal elements, "right" for the last one.
-        sorter: indices that sort `a`, if it is not sorted.
+    Parameters
+    ----------
+    a : array_like
+        The sorted 1-d array.
+    v : array_like
+        The values, a scalar or an array-like of any shape.
+    side : str, default "left"
+        "left" for the first such position among equal elements, "right" for the last one.
+    sorter : array_like, optional
+        Indices that sort `a`, if it is not sorted.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices of the shape of `v`.
 
-    Raises:
-        ValueError: for an array that is not 1-d, another `side`, or a sorter of another length.
-        TypeError: for a sorter that is not of integers.
+    Raises
+    ------
+    ValueError
+        For an array that is not 1-d, another `side`, or a sorter of another length.
+    TypeError
+        For a sorter that is not of integers.
 
-    See Also:
-        sort, histogram
+    See Also
+    --------
+    sort, histogram
 
-    Examples:
-        >>> cp.searchsorted([10, 20, 20, 30], [20, 25])
-        array([1, 3])
-        >>> cp.searchsorted([10, 20, 20, 30], 20, side="right")
-        array(3)
+    Examples
+    --------
+    >>> cp.searchsorted([10, 20, 20, 30], [20, 25])
+    array([1, 3])
+    >>> cp.searchsorted([10, 20, 20, 30], 20, side="right")
+    array(3)
     """
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
@@ -367,24 +459,35 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> ndarray:
     """Returns the index of the bin of each value.
 
-    Args:
-        x: the values, an array-like of any shape.
-        bins: the edges of the bins, 1-d, in ascending or descending order.
-        right: whether a bin includes its right edge instead of its left edge.
+    Parameters
+    ----------
+    x : array_like
+        The values, an array-like of any shape.
+    bins : array_like
+        The edges of the bins, 1-d, in ascending or descending order.
+    right : bool, default False
+        Whether a bin includes its right edge instead of its left edge.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of indices (int64) of the shape of `x`: i for `bins[i - 1] <= x < bins[i]`.
 
-    Raises:
-        TypeError: for complex values.
-        ValueError: for bins that are not 1-d or not monotonic.
+    Raises
+    ------
+    TypeError
+        For complex values.
+    ValueError
+        For bins that are not 1-d or not monotonic.
 
-    See Also:
-        bincount, histogram, unique, searchsorted
+    See Also
+    --------
+    bincount, histogram, unique, searchsorted
 
-    Examples:
-        >>> cp.digitize([0.5, 1, 3.2, 9], [1, 2, 4])
-        array([0, 1, 2, 3])
+    Examples
+    --------
+    >>> cp.digitize([0.5, 1, 3.2, 9], [1, 2, 4])
+    array([0, 1, 2, 3])
     """
     edges = array(bins)
     if edges.ndim != 1:
@@ -411,21 +514,30 @@ def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any
                  stable: bool | None = None) -> None:  # fmt: skip
     """Sorts in place along an axis (`ndarray.sort`).
 
-    Args:
-        a: an array or array-like.
-        axis: the axis, by default the last; None takes the flattened array.
-        kind: has no effect on the result; all kinds are one stable sort.
-        order: None, because arrays have no fields.
-        stable: has no effect, because sorts are stable.
+    Parameters
+    ----------
+    a : ndarray
+        An array or array-like.
+    axis : int, default -1
+        The axis, by default the last; None takes the flattened array.
+    kind : str, optional
+        Has no effect on the result; all kinds are one stable sort.
+    order : array_like, optional
+        None, because arrays have no fields.
+    stable : bool, optional
+        Has no effect, because sorts are stable.
 
-    Raises:
-        AxisError: for an axis out of bounds.
+    Raises
+    ------
+    AxisError
+        For an axis out of bounds.
 
-    Examples:
-        >>> a = cp.asarray([3, 1, 2])
-        >>> a.sort()
-        >>> a
-        array([1, 2, 3])
+    Examples
+    --------
+    >>> a = cp.asarray([3, 1, 2])
+    >>> a.sort()
+    >>> a
+    array([1, 2, 3])
     """
     write_out(a, sort(a, operator.index(axis), kind, order, stable=stable), "sort")
 

@@ -17,23 +17,33 @@ class vectorize:
     The function is compiled for the dtypes of its arguments, so it supports the same Python as kernels. With signatures
     instead of a function it is Numba's decorator: `@vectorize(["float32(float32)"], target="cuda")`.
 
-    Args:
-        pyfunc: the function.
-        otypes: dtypes that the results are converted to: letters, or a list of dtypes.
-        doc: the docstring; None (the default) uses that of the function.
-        excluded: not supported.
-        cache: not supported.
-        signature: not supported.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    otypes : str or list of dtypes, optional
+        Dtypes that the results are converted to: letters, or a list of dtypes.
+    doc : str, optional
+        The docstring; None (the default) uses that of the function.
+    excluded : set of ints or str, optional
+        Not supported.
+    cache : bool, default False
+        Not supported.
+    signature : str, optional
+        Not supported.
 
-    Raises:
-        NotImplementedError: for `excluded`, `cache` and `signature`; see `guvectorize`.
+    Raises
+    ------
+    NotImplementedError
+        For `excluded`, `cache` and `signature`; see `guvectorize`.
 
-    Examples:
-        >>> @cp.vectorize
-        ... def larger(x, y):
-        ...     return x if x > y else y
-        >>> larger(cp.asarray([1, 5]), cp.asarray([3, 2]))
-        array([3, 5])
+    Examples
+    --------
+    >>> @cp.vectorize
+    ... def larger(x, y):
+    ...     return x if x > y else y
+    >>> larger(cp.asarray([1, 5]), cp.asarray([3, 2]))
+    array([3, 5])
     """
 
     def __new__(cls, pyfunc: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -56,8 +66,10 @@ class vectorize:
     def __call__(self, *args: Any) -> Any:
         """Applies the function to each element.
 
-        Raises:
-            TypeError: if an argument is not a number or array, or the function cannot be compiled for the arguments.
+        Raises
+        ------
+        TypeError
+            If an argument is not a number or array, or the function cannot be compiled for the arguments.
         """
         given = [convert(a) if getattr(a, "ndim", 0) and not isinstance(a, ndarray) else a for a in args]
         result = self._ufunc(*given)

@@ -48,18 +48,24 @@ def _cosines(M: Any, *weights: float) -> ndarray:
 def hanning(M: Any) -> ndarray:
     """Returns Hann's window of M points: a raised cosine that reaches zero.
 
-    Args:
-        M: the number of points. Fewer than one give an empty array.
+    Parameters
+    ----------
+    M : int
+        The number of points. Fewer than one give an empty array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        bartlett, blackman, hamming, kaiser
+    See Also
+    --------
+    bartlett, blackman, hamming, kaiser
 
-    Examples:
-        >>> cp.hanning(5)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.hanning(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return _cosines(M, 0.5, 0.5)
 
@@ -67,18 +73,24 @@ def hanning(M: Any) -> ndarray:
 def hamming(M: Any) -> ndarray:
     """Returns Hamming's window of M points: a raised cosine on a pedestal.
 
-    Args:
-        M: the number of points. Fewer than one give an empty array.
+    Parameters
+    ----------
+    M : int
+        The number of points. Fewer than one give an empty array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        bartlett, blackman, hanning, kaiser
+    See Also
+    --------
+    bartlett, blackman, hanning, kaiser
 
-    Examples:
-        >>> cp.hamming(5)
-        array([0.08, 0.54, 1.  , 0.54, 0.08])
+    Examples
+    --------
+    >>> cp.hamming(5)
+    array([0.08, 0.54, 1.  , 0.54, 0.08])
     """
     return _cosines(M, 0.54, 0.46)
 
@@ -86,18 +98,24 @@ def hamming(M: Any) -> ndarray:
 def blackman(M: Any) -> ndarray:
     """Returns Blackman's window of M points: three terms of cosines.
 
-    Args:
-        M: the number of points. Fewer than one give an empty array.
+    Parameters
+    ----------
+    M : int
+        The number of points. Fewer than one give an empty array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        bartlett, hamming, hanning, kaiser
+    See Also
+    --------
+    bartlett, hamming, hanning, kaiser
 
-    Examples:
-        >>> cp.blackman(5).round(6)
-        array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
+    Examples
+    --------
+    >>> cp.blackman(5).round(6)
+    array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
     """
     return _cosines(M, 0.42, 0.5, 0.08)
 
@@ -105,18 +123,24 @@ def blackman(M: Any) -> ndarray:
 def bartlett(M: Any) -> ndarray:
     """Returns Bartlett's window of M points: a triangle that reaches zero.
 
-    Args:
-        M: the number of points. Fewer than one give an empty array.
+    Parameters
+    ----------
+    M : int
+        The number of points. Fewer than one give an empty array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        blackman, hamming, hanning, kaiser
+    See Also
+    --------
+    blackman, hamming, hanning, kaiser
 
-    Examples:
-        >>> cp.bartlett(5)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.bartlett(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     M = _points(M)
     if M <= 1:
@@ -127,19 +151,26 @@ def bartlett(M: Any) -> ndarray:
 def kaiser(M: Any, beta: Any) -> ndarray:
     """Returns Kaiser's window of M points, by the Bessel function I0.
 
-    Args:
-        M: the number of points. Fewer than one give an empty array.
-        beta: the parameter of the shape; 0 is a rectangle.
+    Parameters
+    ----------
+    M : int
+        The number of points. Fewer than one give an empty array.
+    beta : array_like
+        The parameter of the shape; 0 is a rectangle.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        bartlett, blackman, hamming, hanning
+    See Also
+    --------
+    bartlett, blackman, hamming, hanning
 
-    Examples:
-        >>> cp.kaiser(3, 0.0)
-        array([1., 1., 1.])
+    Examples
+    --------
+    >>> cp.kaiser(3, 0.0)
+    array([1., 1., 1.])
     """
     M, beta = _points(M), _points(beta)
     if M == 1:
@@ -162,24 +193,35 @@ def _bit_weights(bitorder: str) -> list[int]:
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarray:
     """Packs booleans into bytes (uint8) along an axis. The last byte is filled up with zeros.
 
-    Args:
-        a: an array of bool or integers; nonzero elements are ones.
-        axis: the axis; None (the default) takes the flattened array.
-        bitorder: "big" puts the first element in the highest bit, "little" in the lowest.
+    Parameters
+    ----------
+    a : array_like
+        An array of bool or integers; nonzero elements are ones.
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    bitorder : str, default "big"
+        "big" puts the first element in the highest bit, "little" in the lowest.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of bytes (uint8).
 
-    Raises:
-        TypeError: unless the input is bool or of integers.
-        ValueError: for another `bitorder`.
+    Raises
+    ------
+    TypeError
+        Unless the input is bool or of integers.
+    ValueError
+        For another `bitorder`.
 
-    See Also:
-        unpackbits
+    See Also
+    --------
+    unpackbits
 
-    Examples:
-        >>> cp.packbits(cp.asarray([1, 0, 1, 0, 0, 0, 0, 0]))
-        array([160], dtype=uint8)
+    Examples
+    --------
+    >>> cp.packbits(cp.asarray([1, 0, 1, 0, 0, 0, 0, 0]))
+    array([160], dtype=uint8)
     """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)
@@ -198,26 +240,38 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> ndarr
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> ndarray:
     """Returns the bits of bytes as zeros and ones along an axis.
 
-    Args:
-        a: an array of bytes (uint8).
-        axis: the axis; None (the default) takes the flattened array.
-        count: the number of bits along the axis, which are cut off or filled up with zeros; a negative one cuts off so
-            many at the end.
-        bitorder: "big" puts the highest bit first, "little" the lowest.
+    Parameters
+    ----------
+    a : array_like
+        An array of bytes (uint8).
+    axis : int, optional
+        The axis; None (the default) takes the flattened array.
+    count : int, optional
+        The number of bits along the axis, which are cut off or filled up with zeros; a negative one cuts off so many at
+        the end.
+    bitorder : str, default "big"
+        "big" puts the highest bit first, "little" the lowest.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array (uint8), eight times as long along the axis.
 
-    Raises:
-        TypeError: unless the input is uint8.
-        ValueError: for another `bitorder`, or a count below minus the length.
+    Raises
+    ------
+    TypeError
+        Unless the input is uint8.
+    ValueError
+        For another `bitorder`, or a count below minus the length.
 
-    See Also:
-        packbits
+    See Also
+    --------
+    packbits
 
-    Examples:
-        >>> cp.unpackbits(cp.asarray([160], dtype=cp.uint8))
-        array([1, 0, 1, 0, 0, 0, 0, 0], dtype=uint8)
+    Examples
+    --------
+    >>> cp.unpackbits(cp.asarray([160], dtype=cp.uint8))
+    array([1, 0, 1, 0, 0, 0, 0, 0], dtype=uint8)
     """
     weights = _core.cast(array(_bit_weights(bitorder)), "uint8")
     a = array(a)

@@ -14,8 +14,10 @@ _DEFLATE = 1032
 def entry_size(archive: zipfile.ZipFile, name: str) -> int:
     """Returns the number of bytes of an entry that is stored or deflated.
 
-    Raises:
-        ValueError: if the file is too small to hold it, or it is compressed by another method.
+    Raises
+    ------
+    ValueError
+        If the file is too small to hold it, or it is compressed by another method.
     """
     import zipfile
 

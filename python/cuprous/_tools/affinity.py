@@ -23,10 +23,14 @@ def _numbers(text: str) -> set[int]:
 class Machine:
     """A machine's cores and GPUs.
 
-    Args:
-        addresses: the PCI address of each GPU.
-        allowed: the cores that this process may use.
-        root: the directory of Linux' description.
+    Parameters
+    ----------
+    addresses : list of str
+        The PCI address of each GPU.
+    allowed : set of ints
+        The cores that this process may use.
+    root : path-like, optional
+        The directory of Linux' description.
     """
 
     def __init__(self, addresses: list[str], allowed: set[int], root: Path = Path("/sys")) -> None:
@@ -57,8 +61,10 @@ class Machine:
     def near(self, mode: str, gpu: int) -> set[int]:
         """Returns the cores for the process that uses a GPU.
 
-        Raises:
-            ValueError: if the node has fewer cores than GPUs, or none that this process may use.
+        Raises
+        ------
+        ValueError
+            If the node has fewer cores than GPUs, or none that this process may use.
         """
         node = self._node(gpu)
         cores = self._cores(node)

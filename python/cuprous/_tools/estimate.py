@@ -52,36 +52,54 @@ def estimate(
     optimizer's step) or leaves something behind that others see; then the call has the effects of any other. What was
     recorded before stays as it is. Figures are those of `cuprous calibrate` where it was run, else of data sheets.
 
-    Args:
-        fn: a function of arrays or tensors; or a query of Polars, a `LazyFrame`, which `cuprous.frames` runs.
-        *args: its positional arguments.
-        device: where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as
-            "H200" or "EPYC 9654", or one of each.
-        repeats: how often it is to be done with the data staying where they are, 1 or more.
-        measure: also measures the time on this machine, for comparison.
-        kwargs: keyword arguments of the function.
-        pinned: copies are from pinned memory.
-        tf32: float32 products on a listed GPU may be rounded to TF32.
-        startup: seconds until the GPU can be used, if they should count.
+    Parameters
+    ----------
+    fn : callable
+        A function of arrays or tensors; or a query of Polars, a `LazyFrame`, which `cuprous.frames` runs.
+    *args : any
+        Its positional arguments.
+    device : str or Device, optional
+        Where: this machine's "cpu" and "cuda" by default; a GPU or a CPU of `cuprous estimate --list`, such as "H200"
+        or "EPYC 9654", or one of each.
+    repeats : int, default 1
+        How often it is to be done with the data staying where they are, 1 or more.
+    measure : bool, default False
+        Also measures the time on this machine, for comparison.
+    kwargs : mapping, optional
+        Keyword arguments of the function.
+    pinned : bool, default False
+        Copies are from pinned memory.
+    tf32 : bool, default False
+        float32 products on a listed GPU may be rounded to TF32.
+    startup : float, default 0.0
+        Seconds until the GPU can be used, if they should count.
 
-    Returns:
+    Returns
+    -------
+    Estimate
         An `Estimate`, which shows itself.
 
-    Raises:
-        TypeError: if `fn` is not callable, or calling it only makes a generator or a coroutine.
-        NotImplementedError: if a part of a query would run in Polars.
-        ValueError: for a device that is not listed or does not compute in float64 that `fn` needs, or a number out of
-            range.
-        RuntimeError: for "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or
-            by another thread.
+    Raises
+    ------
+    TypeError
+        If `fn` is not callable, or calling it only makes a generator or a coroutine.
+    NotImplementedError
+        If a part of a query would run in Polars.
+    ValueError
+        For a device that is not listed or does not compute in float64 that `fn` needs, or a number out of range.
+    RuntimeError
+        For "cuda" on a machine without a usable GPU, or while another estimate is made, by `fn` itself or by another
+        thread.
 
-    See Also:
-        estimate_simple, estimate_scaling, explain, timeit
+    See Also
+    --------
+    estimate_simple, estimate_scaling, explain, timeit
 
-    Examples:
-        >>> a = cp.ones((1000, 1000))
-        >>> cp.estimate(lambda x: x @ x + 1, a).flops
-        2001000000.0
+    Examples
+    --------
+    >>> a = cp.ones((1000, 1000))
+    >>> cp.estimate(lambda x: x @ x + 1, a).flops
+    2001000000.0
     """
     from numbers import Real
 
@@ -194,32 +212,46 @@ def estimate_simple(
     to be named if rates and bandwidth are given. `estimate` knows more: memory, launches, and what a function really
     does.
 
-    Args:
-        flops: the number of operations, or a text with a unit, such as "10,000 GFLOP".
-        data: the number of bytes to copy to the GPU, or a text such as "1 GB".
-        cpu_rate: operations per second of the CPU, such as "400 GFLOPS"; by default the peak of `cpu`.
-        gpu_rate: operations per second of the GPU; by default the peak of `gpu`.
-        bandwidth: bytes per second to the GPU, such as "8 GB/s"; by default the line rate of the GPU's slot.
-        startup: seconds until the GPU can be used, such as "375 ms"; by default 0.4, or what `cuprous calibrate`
-            measured.
-        cpu: a CPU in the list of `cuprous estimate --list`; by default this machine's.
-        gpu: a GPU in the list of `cuprous estimate --list`; by default this machine's.
+    Parameters
+    ----------
+    flops : float or str
+        The number of operations, or a text with a unit, such as "10,000 GFLOP".
+    data : float or str, default 0
+        The number of bytes to copy to the GPU, or a text such as "1 GB".
+    cpu_rate : float or str, optional
+        Operations per second of the CPU, such as "400 GFLOPS"; by default the peak of `cpu`.
+    gpu_rate : float or str, optional
+        Operations per second of the GPU; by default the peak of `gpu`.
+    bandwidth : float or str, optional
+        Bytes per second to the GPU, such as "8 GB/s"; by default the line rate of the GPU's slot.
+    startup : float or str, optional
+        Seconds until the GPU can be used, such as "375 ms"; by default 0.4, or what `cuprous calibrate` measured.
+    cpu : str, optional
+        A CPU in the list of `cuprous estimate --list`; by default this machine's.
+    gpu : str, optional
+        A GPU in the list of `cuprous estimate --list`; by default this machine's.
 
-    Returns:
+    Returns
+    -------
+    SimpleEstimate
         A `SimpleEstimate`: the times, their parts, and the speed-up.
 
-    Raises:
-        ValueError: if a quantity is out of range or ambiguous, such as "400" or "1,5 GB", if the hardware is not in the
-            list, and if it does not compute in float64 that is needed.
+    Raises
+    ------
+    ValueError
+        If a quantity is out of range or ambiguous, such as "400" or "1,5 GB", if the hardware is not in the list, and
+        if it does not compute in float64 that is needed.
 
-    See Also:
-        estimate
+    See Also
+    --------
+    estimate
 
-    Examples:
-        >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
-        ...                          bandwidth="8 GB/s", startup="375 ms")
-        >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
-        (25.0, 1.3, 19.2)
+    Examples
+    --------
+    >>> got = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+    ...                          bandwidth="8 GB/s", startup="375 ms")
+    >>> got.cpu_seconds, got.gpu_seconds, round(got.speedup, 1)
+    (25.0, 1.3, 19.2)
     """
 
     def optional(value: float | str | None, kind: str, name: str) -> float | None:

@@ -124,18 +124,25 @@ class Estimate:
     def plot(self, ax: Any = None) -> Any:
         """Draws the times on the CPU and on the GPU as bars, with the copies apart. Needs matplotlib.
 
-        Args:
-            ax: the axes of matplotlib to draw on; by default those of a new figure.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes of matplotlib to draw on; by default those of a new figure.
 
-        Returns:
+        Returns
+        -------
+        matplotlib.axes.Axes
             The axes.
 
-        Raises:
-            ImportError: if matplotlib is not installed.
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
 
-        Examples:
-            >>> estimate = cp.estimate(lambda x: x @ x, cp.ones((1000, 1000)), device="H200")
-            >>> axes = estimate.plot()  # doctest: +SKIP
+        Examples
+        --------
+        >>> estimate = cp.estimate(lambda x: x @ x, cp.ones((1000, 1000)), device="H200")
+        >>> axes = estimate.plot()  # doctest: +SKIP
         """
         ax = pictures.axes("estimate", ax, (8, 2.2))
         bars = [(label, parts) for label, parts, _ in pictures.estimate_bars(self)]
@@ -216,19 +223,26 @@ class SimpleEstimate:
     def plot(self, ax: Any = None) -> Any:
         """Draws both times as bars, that of the GPU in start-up, copies and compute. Needs matplotlib.
 
-        Args:
-            ax: the axes of matplotlib to draw on; by default those of a new figure.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            The axes of matplotlib to draw on; by default those of a new figure.
 
-        Returns:
+        Returns
+        -------
+        matplotlib.axes.Axes
             The axes.
 
-        Raises:
-            ImportError: if matplotlib is not installed.
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
 
-        Examples:
-            >>> estimate = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
-            ...                               bandwidth="8 GB/s", startup="375 ms")
-            >>> axes = estimate.plot()  # doctest: +SKIP
+        Examples
+        --------
+        >>> estimate = cp.estimate_simple("10,000 GFLOP", "1 GB", cpu_rate="400 GFLOPS", gpu_rate="12.5 TFLOPS",
+        ...                               bandwidth="8 GB/s", startup="375 ms")
+        >>> axes = estimate.plot()  # doctest: +SKIP
         """
         ax = pictures.axes("estimate_simple", ax, (8, 2.2))
         bars = [(label, parts) for label, parts, _ in self._bars()]

@@ -37,27 +37,37 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
     Of a query of Polars it says first which parts run here, as `cuprous.frames.report` does. If all do, it is run, and
     its kernels follow.
 
-    Args:
-        fn: a function of arrays or tensors, or a query of Polars, a `LazyFrame`.
-        *args: its positional arguments.
-        **kwargs: its keyword arguments.
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of arrays or tensors, or a query of Polars, a `LazyFrame`.
+    *args : any
+        Its positional arguments.
+    **kwargs : any
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Explanation
         A text of several lines. Notebooks show the kernels of a function as a picture.
 
-    Raises:
-        TypeError: if `fn` is not callable.
+    Raises
+    ------
+    TypeError
+        If `fn` is not callable.
 
-    See Also:
-        estimate, show_code
+    See Also
+    --------
+    estimate, show_code
 
-    Examples:
-        >>> a = cp.ones((300, 300))
-        >>> cp.explain(lambda x: cp.exp(2 * x).sum(axis=1), a)
-        program 1: 3 operations in 1 kernel
-          kernel 1: multiply, exp, sum
-        >>> isinstance(cp.explain(), str)
-        True
+    Examples
+    --------
+    >>> a = cp.ones((300, 300))
+    >>> cp.explain(lambda x: cp.exp(2 * x).sum(axis=1), a)
+    program 1: 3 operations in 1 kernel
+      kernel 1: multiply, exp, sum
+    >>> isinstance(cp.explain(), str)
+    True
     """
     if fn is None:
         if args or kwargs:

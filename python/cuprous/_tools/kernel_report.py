@@ -54,8 +54,10 @@ class Kernel(NamedTuple):
 def facts_of(log: str) -> Facts:
     """Parses the output of `ptxas -v`; if it lists several functions, uses the entry function.
 
-    Raises:
-        ValueError: if it does not mention registers.
+    Raises
+    ------
+    ValueError
+        If it does not mention registers.
     """
     used = re.search(r"Used (\d+) registers(.*)", log)
     if not used:
@@ -192,8 +194,10 @@ def _entry(log: str, name: str) -> str:
 def measure(kernel: Kernel, arch: str) -> Facts:
     """Compiles a kernel and reads what the assembler says of it.
 
-    Raises:
-        RuntimeError: if there is no NVRTC, or the source does not compile.
+    Raises
+    ------
+    RuntimeError
+        If there is no NVRTC, or the source does not compile.
     """
     options = [*kernel.options, "--ptxas-options=-v"]
     log = _nvrtc.compile_source(kernel.source, kernel.name, arch, options).log

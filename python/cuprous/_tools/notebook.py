@@ -75,12 +75,18 @@ def cuprous_time(shell: Any, line: str, cell: str | None = None) -> Any:
 
     What was recorded before is computed first. The value of a last expression is computed, counts, and is the result.
 
-    Args:
-        shell: IPython's shell.
-        line: the text after `%cuprous_time`.
-        cell: the lines below `%%cuprous_time`.
+    Parameters
+    ----------
+    shell : InteractiveShell
+        IPython's shell.
+    line : str
+        The text after `%cuprous_time`.
+    cell : str, optional
+        The lines below `%%cuprous_time`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The value of the last expression, or None.
     """
     source = shell.transform_cell(line if cell is None else cell)

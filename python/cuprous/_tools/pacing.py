@@ -48,26 +48,36 @@ def paced(iterable: Iterable[T], *, interval: float = 0.1) -> Paced[T]:
     devices before the first iteration and after the last one, and in between after as many iterations as take about
     `interval` seconds. The bar is ahead of the work by no more than that, and the waits cost little.
 
-    Args:
-        iterable: what the loop goes over. If it has a length, so has the result, and bars know their end.
-        interval: the seconds of work between two waits, about. 0 waits in each iteration.
+    Parameters
+    ----------
+    iterable : iterable
+        What the loop goes over. If it has a length, so has the result, and bars know their end.
+    interval : float, default 0.1
+        The seconds of work between two waits, about. 0 waits in each iteration.
 
-    Returns:
+    Returns
+    -------
+    Paced
         An iterable of the same items, to be given to `tqdm.tqdm`, `rich.progress.track` and the like.
 
-    Raises:
-        TypeError: if `iterable` cannot be iterated over.
-        ValueError: if `interval` is negative or not a number.
+    Raises
+    ------
+    TypeError
+        If `iterable` cannot be iterated over.
+    ValueError
+        If `interval` is negative or not a number.
 
-    See Also:
-        timeit, synchronize
+    See Also
+    --------
+    timeit, synchronize
 
-    Examples:
-        >>> x = cp.ones((100, 100))
-        >>> for step in cp.paced(range(20)):  # tqdm(cp.paced(range(20)))
-        ...     x = cp.tanh(x @ x)
-        >>> float(x[0, 0])
-        1.0
+    Examples
+    --------
+    >>> x = cp.ones((100, 100))
+    >>> for step in cp.paced(range(20)):  # tqdm(cp.paced(range(20)))
+    ...     x = cp.tanh(x @ x)
+    >>> float(x[0, 0])
+    1.0
     """
     if not hasattr(iterable, "__iter__") and not hasattr(iterable, "__getitem__"):
         raise TypeError(f"[paced] the first argument must be an iterable, not {type(iterable).__name__}")

@@ -31,8 +31,10 @@ KINDS = (
 def axes(name: str, ax: Any, size: tuple[float, float]) -> Any:
     """Returns the axes to draw on: those given, or new ones.
 
-    Raises:
-        ImportError: if matplotlib is not installed.
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
     """
     if ax is not None:
         return ax

@@ -18,14 +18,17 @@ class profile:
     All threads and devices are recorded. The block ends with a wait for the devices, so that what it started counts. A
     block that ends with an exception has its profile all the same.
 
-    Raises:
-        RuntimeError: if a profile is being made already, or figures are read before it has ended.
+    Raises
+    ------
+    RuntimeError
+        If a profile is being made already, or figures are read before it has ended.
 
-    Examples:
-        >>> with cp.profile() as p:
-        ...     total = float(cp.arange(1000).sum())
-        >>> p.events > 0
-        True
+    Examples
+    --------
+    >>> with cp.profile() as p:
+    ...     total = float(cp.arange(1000).sum())
+    >>> p.events > 0
+    True
     """
 
     def __init__(self) -> None:
@@ -46,13 +49,16 @@ class profile:
     def start(self) -> None:
         """Begins the profile, as `with` does.
 
-        Raises:
-            RuntimeError: if a profile is being made already.
+        Raises
+        ------
+        RuntimeError
+            If a profile is being made already.
 
-        Examples:
-            >>> p = cp.profile()
-            >>> p.start()
-            >>> p.stop()
+        Examples
+        --------
+        >>> p = cp.profile()
+        >>> p.start()
+        >>> p.stop()
         """
         _core.profile_begin()
         self._begun, self._report, self._process = True, None, os.getpid()
@@ -60,15 +66,18 @@ class profile:
     def stop(self) -> None:
         """Ends the profile, as the end of a `with` statement does. Has no effect in a forked child.
 
-        Raises:
-            RuntimeError: if it has not begun.
+        Raises
+        ------
+        RuntimeError
+            If it has not begun.
 
-        Examples:
-            >>> p = cp.profile()
-            >>> p.start()
-            >>> p.stop()
-            >>> isinstance(str(p), str)
-            True
+        Examples
+        --------
+        >>> p = cp.profile()
+        >>> p.start()
+        >>> p.stop()
+        >>> isinstance(str(p), str)
+        True
         """
         if not self._begun:
             raise RuntimeError("[profile] this profile has not been started")
@@ -114,21 +123,29 @@ class profile:
     def table(self, limit: int = 20, sort_by: str = "time") -> str:
         """Returns the rows as text.
 
-        Args:
-            limit: the number of rows; the others are summed in one row.
-            sort_by: "time" (of devices, copies, waits and planning), or the name of a number in `ProfileRow`.
+        Parameters
+        ----------
+        limit : int, default 20
+            The number of rows; the others are summed in one row.
+        sort_by : str, default "time"
+            "time" (of devices, copies, waits and planning), or the name of a number in `ProfileRow`.
 
-        Returns:
+        Returns
+        -------
+        str
             A text of several lines.
 
-        Raises:
-            ValueError: if the column does not exist, or `limit` is negative.
+        Raises
+        ------
+        ValueError
+            If the column does not exist, or `limit` is negative.
 
-        Examples:
-            >>> with cp.profile() as p:
-            ...     total = float(cp.arange(1000).sum())
-            >>> isinstance(p.table(limit=5), str)
-            True
+        Examples
+        --------
+        >>> with cp.profile() as p:
+        ...     total = float(cp.arange(1000).sum())
+        >>> isinstance(p.table(limit=5), str)
+        True
         """
         if limit < 0:
             raise ValueError(f"[profile] limit={limit} is negative")
@@ -138,17 +155,22 @@ class profile:
         """Writes the timeline as JSON in Chrome's trace format, for `cuprous serve --profile` and
         https://ui.perfetto.dev. For a name that ends with ".svg", writes the flame graph.
 
-        Args:
-            path: the name of the file.
+        Parameters
+        ----------
+        path : str, bytes or path-like
+            The name of the file.
 
-        Raises:
-            OSError: if the file cannot be written.
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
 
-        Examples:
-            >>> import os, tempfile
-            >>> with cp.profile() as p:
-            ...     total = float(cp.arange(1000).sum())
-            >>> p.save(os.path.join(tempfile.mkdtemp(), "trace.json"))
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with cp.profile() as p:
+        ...     total = float(cp.arange(1000).sum())
+        >>> p.save(os.path.join(tempfile.mkdtemp(), "trace.json"))
         """
         name = os.fsdecode(path)
         if name.endswith(".svg"):
@@ -161,23 +183,33 @@ class profile:
     def plot(self, kind: Literal["lines", "timeline"] = "lines", ax: Any = None) -> Any:
         """Draws where the time went. Needs matplotlib.
 
-        Args:
-            kind: "lines" for a bar a line of the program, those with most time first, or "timeline" for what ran when
-                on each thread and device.
-            ax: the axes of matplotlib to draw on; by default those of a new figure.
+        Parameters
+        ----------
+        kind : {"lines", "timeline"}, default "lines"
+            "lines" for a bar a line of the program, those with most time first, or "timeline" for what ran when on each
+            thread and device.
+        ax : matplotlib.axes.Axes, optional
+            The axes of matplotlib to draw on; by default those of a new figure.
 
-        Returns:
+        Returns
+        -------
+        matplotlib.axes.Axes
             The axes.
 
-        Raises:
-            ImportError: if matplotlib is not installed.
-            RuntimeError: if the profile has not ended.
-            ValueError: for another kind.
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        RuntimeError
+            If the profile has not ended.
+        ValueError
+            For another kind.
 
-        Examples:
-            >>> with cp.profile() as p:
-            ...     total = float(cp.arange(1000).sum())
-            >>> axes = p.plot("timeline")  # doctest: +SKIP
+        Examples
+        --------
+        >>> with cp.profile() as p:
+        ...     total = float(cp.arange(1000).sum())
+        >>> axes = p.plot("timeline")  # doctest: +SKIP
         """
         if kind not in ("lines", "timeline"):
             raise ValueError(f"[profile] plot() draws 'lines' or 'timeline', not {kind!r}")

@@ -10,9 +10,12 @@ from collections.abc import Callable
 class Progress:
     """A line on the terminal that each call overwrites, cut off at its width. Without a terminal nothing is written.
 
-    Args:
-        total: the number of parts.
-        shown: whether it is shown; by default if standard error is a terminal that can erase a line.
+    Parameters
+    ----------
+    total : int
+        The number of parts.
+    shown : bool, optional
+        Whether it is shown; by default if standard error is a terminal that can erase a line.
     """
 
     def __init__(self, total: int, shown: bool | None = None) -> None:

@@ -55,16 +55,25 @@ def outputs_of(local: int, options: argparse.Namespace) -> Outputs:
 class Rank:
     """A process in a session of its own, which ends with its launcher.
 
-    Args:
-        number: its rank.
-        command: its command line.
-        environment: its environment.
-        folder: for its log and error files.
-        outputs: where what it writes goes.
-        filters: by stream, lines with one of these texts are also written to one file of all ranks, of those that go to
-            files and to the console.
-        prefix: what stands before its lines on the console.
-        cores: the cores that it may use, if not all.
+    Parameters
+    ----------
+    number : int
+        Its rank.
+    command : list of str
+        Its command line.
+    environment : dict of str to str
+        Its environment.
+    folder : str
+        For its log and error files.
+    outputs : Outputs
+        Where what it writes goes.
+    filters : mapping of str to list of str
+        By stream, lines with one of these texts are also written to one file of all ranks, of those that go to files
+        and to the console.
+    prefix : str
+        What stands before its lines on the console.
+    cores : set of ints, optional
+        The cores that it may use, if not all.
     """
 
     def __init__(self, number: int, command: list[str], environment: dict[str, str], folder: str, outputs: Outputs,

@@ -126,11 +126,15 @@ def all_reduce_seconds(size: float, gpus: int, hosts: int, fabric: Link, network
 def buckets(tensors: Sequence[float], last: float = 0.0, bucket: float = _BUCKET) -> list[tuple[float, float]]:
     """Returns the tensors in which gradients are sent: bytes, and how far the backward pass is when they are complete.
 
-    Args:
-        tensors: bytes of the gradients in the order in which they become ready. The work of the backward pass is taken
-            as proportional to them.
-        last: bytes of more gradients, which are complete when the pass ends.
-        bucket: bytes of a bucket.
+    Parameters
+    ----------
+    tensors : sequence of floats
+        Bytes of the gradients in the order in which they become ready. The work of the backward pass is taken as
+        proportional to them.
+    last : float, default 0.0
+        Bytes of more gradients, which are complete when the pass ends.
+    bucket : float, optional
+        Bytes of a bucket.
     """
     total, done, filled = sum(tensors), 0.0, 0.0
     found: list[tuple[float, float]] = []
@@ -148,13 +152,20 @@ def simulate(parts: tuple[float, float, float], sent: Sequence[tuple[float, floa
 
     A transfer begins when its bucket is complete and the one before has ended; the optimizer when all have ended.
 
-    Args:
-        parts: seconds of the forward pass, the backward pass and the optimizer on one GPU.
-        sent: what `buckets` returns.
-        gpus: all GPUs.
-        hosts: the hosts that they are in.
-        fabric: the link within a host.
-        network: the link between hosts.
+    Parameters
+    ----------
+    parts : tuple of floats
+        Seconds of the forward pass, the backward pass and the optimizer on one GPU.
+    sent : sequence of pairs of floats
+        What `buckets` returns.
+    gpus : int
+        All GPUs.
+    hosts : int
+        The hosts that they are in.
+    fabric : Link
+        The link within a host.
+    network : Link
+        The link between hosts.
     """
     forward, backward, optimizer = parts
     if gpus == 1:
@@ -224,34 +235,51 @@ def estimate_scaling(
     whose steps were measured reached some five percent less. Data loading and hosts that are slower than others are not
     modeled.
 
-    Args:
-        step: seconds of a step on one GPU, as a number, as text such as "27.3 ms", or an estimate of it.
-        gradients: bytes that a step averages, as a number or text such as "497 MB"; a list of them in the order in
-            which they are complete; or a module.
-        gpus: numbers of GPUs of a host.
-        hosts: numbers of hosts.
-        fabric: the link within a host: "nvlink4", "nvlink4-nvls", "pcie5", "pcie4" or a `Link`.
-        network: the link between hosts: "ndr", "hdr", "100gbe", "25gbe" or a `Link`.
-        last: bytes of more gradients that are complete only when the backward pass ends, such as those of embeddings
-            that the output layer shares.
-        parts: how the step divides into forward pass, backward pass and optimizer.
-        bucket: bytes of a bucket, 25 MiB.
-        strong: the batch of one GPU is divided among all; otherwise each has a batch as large.
+    Parameters
+    ----------
+    step : float, str or Estimate
+        Seconds of a step on one GPU, as a number, as text such as "27.3 ms", or an estimate of it.
+    gradients : float, str or list
+        Bytes that a step averages, as a number or text such as "497 MB"; a list of them in the order in which they are
+        complete; or a module.
+    gpus : iterable of ints, optional
+        Numbers of GPUs of a host.
+    hosts : iterable of ints, optional
+        Numbers of hosts.
+    fabric : str or Link, default "nvlink4"
+        The link within a host: "nvlink4", "nvlink4-nvls", "pcie5", "pcie4" or a `Link`.
+    network : str or Link, default "ndr"
+        The link between hosts: "ndr", "hdr", "100gbe", "25gbe" or a `Link`.
+    last : float or str, default 0.0
+        Bytes of more gradients that are complete only when the backward pass ends, such as those of embeddings that the
+        output layer shares.
+    parts : tuple of floats, optional
+        How the step divides into forward pass, backward pass and optimizer.
+    bucket : float or str, optional
+        Bytes of a bucket, 25 MiB.
+    strong : bool, default False
+        The batch of one GPU is divided among all; otherwise each has a batch as large.
 
-    Returns:
+    Returns
+    -------
+    ScalingEstimate
         A `ScalingEstimate`, which shows itself.
 
-    Raises:
-        ValueError: for a quantity that is not positive or cannot be read, and for an unknown link.
+    Raises
+    ------
+    ValueError
+        For a quantity that is not positive or cannot be read, and for an unknown link.
 
-    See Also:
-        estimate
+    See Also
+    --------
+    estimate
 
-    Examples:
-        >>> import cuprous as cp
-        >>> got = cp.estimate_scaling("27.3 ms", "497 MB", gpus=[8])
-        >>> round(got.rows[0].efficiency, 2)
-        0.98
+    Examples
+    --------
+    >>> import cuprous as cp
+    >>> got = cp.estimate_scaling("27.3 ms", "497 MB", gpus=[8])
+    >>> round(got.rows[0].efficiency, 2)
+    0.98
     """
     if isinstance(step, Estimate):
         step = (step.gpu or step.cpu).seconds

@@ -28,11 +28,16 @@ def disturbance(times: Sequence[float]) -> str:
 def settled_runs(call: Callable[[], Any], *, settle: float = 0.0, budget: float = 1.0, most: int = 25) -> list[float]:
     """Returns the seconds of calls, each waited for, in ascending order.
 
-    Args:
-        call: what is timed; what it returns is held until the device is done.
-        settle: seconds for which it is run at least before anything is timed; four runs are, but for long ones.
-        budget: seconds for which it is timed, at least three times.
-        most: runs that are timed at most.
+    Parameters
+    ----------
+    call : callable
+        What is timed; what it returns is held until the device is done.
+    settle : float, default 0.0
+        Seconds for which it is run at least before anything is timed; four runs are, but for long ones.
+    budget : float, default 1.0
+        Seconds for which it is timed, at least three times.
+    most : int, default 25
+        Runs that are timed at most.
     """
 
     def once() -> float:
@@ -98,27 +103,40 @@ def timeit(fn: Callable[..., Any], *args: Any, repeat: int = 7, number: int | No
     is computed, and calls `fn` first until its programs are compiled. Only results that `fn` returns, in tuples, lists
     or dicts too, or leaves somewhere are computed.
 
-    Args:
-        fn: the function to measure.
-        *args: its positional arguments.
-        repeat: the number of runs.
-        number: the number of calls in a run; by default as many as take 50 milliseconds together.
-        kwargs: its keyword arguments, a mapping.
+    Parameters
+    ----------
+    fn : callable
+        The function to measure.
+    *args : any
+        Its positional arguments.
+    repeat : int, default 7
+        The number of runs.
+    number : int, optional
+        The number of calls in a run; by default as many as take 50 milliseconds together.
+    kwargs : mapping, optional
+        Its keyword arguments, a mapping.
 
-    Returns:
+    Returns
+    -------
+    Timing
         A `Timing`: the seconds of one call in each run. Its representation shows the median and the best.
 
-    Raises:
-        TypeError: if `fn` is not callable.
-        ValueError: if `repeat` or `number` is below 1.
+    Raises
+    ------
+    TypeError
+        If `fn` is not callable.
+    ValueError
+        If `repeat` or `number` is below 1.
 
-    See Also:
-        synchronize, paced
+    See Also
+    --------
+    synchronize, paced
 
-    Examples:
-        >>> a = cp.ones((500, 500))
-        >>> cp.timeit(lambda x: x @ x, a, repeat=3, number=1).median > 0
-        True
+    Examples
+    --------
+    >>> a = cp.ones((500, 500))
+    >>> cp.timeit(lambda x: x @ x, a, repeat=3, number=1).median > 0
+    True
     """
     if not callable(fn):
         raise TypeError(f"[timeit] the first argument must be a function, not {type(fn).__name__}")

@@ -21,20 +21,28 @@ def at(self: Any, a: ndarray, indices: Any, b: Any = None, /) -> None:
     products and extremes within one kind of dtype take a single scatter, in unspecified order. Other cases take as many
     steps as the most frequent index has occurrences.
 
-    Args:
-        a: the array, which is changed.
-        indices: an index, as in `a[indices]`.
-        b: the second operand of a binary ufunc, which broadcasts to the indexed elements.
+    Parameters
+    ----------
+    a : ndarray
+        The array, which is changed.
+    indices : index
+        An index, as in `a[indices]`.
+    b : array_like, optional
+        The second operand of a binary ufunc, which broadcasts to the indexed elements.
 
-    Raises:
-        TypeError: unless `a` is an array.
-        ValueError: if the number of operands does not fit the ufunc.
+    Raises
+    ------
+    TypeError
+        Unless `a` is an array.
+    ValueError
+        If the number of operands does not fit the ufunc.
 
-    Examples:
-        >>> a = cp.zeros(3, int)
-        >>> cp.add.at(a, [0, 0, 2], 1)
-        >>> a
-        array([2, 0, 1])
+    Examples
+    --------
+    >>> a = cp.zeros(3, int)
+    >>> cp.add.at(a, [0, 0, 2], 1)
+    >>> a
+    array([2, 0, 1])
     """
     if not isinstance(a, ndarray) or a.is_element:
         raise TypeError("first operand must be array")

@@ -254,14 +254,22 @@ def compose(
 ) -> str:
     """Returns a docstring with all sections, which begins with the signature.
 
-    Args:
-        call: the signature.
-        summary: the first sentence.
-        arguments: the description of each parameter.
-        returns: the type of what is returned, and its description.
-        raises: the classes of errors, and when they are raised.
-        example: a call and the representation of its result.
-        related: names of related functions, or an empty text.
+    Parameters
+    ----------
+    call : str
+        The signature.
+    summary : str
+        The first sentence.
+    arguments : list of str
+        The description of each parameter.
+    returns : str
+        The type of what is returned, and its description.
+    raises : dict of str to str
+        The classes of errors, and when they are raised.
+    example : pair of str
+        A call and the representation of its result.
+    related : str
+        Names of related functions, or an empty text.
     """
     return join_sections(f"{call}\n\n{summary}", {
         "Parameters": "\n".join(arguments),

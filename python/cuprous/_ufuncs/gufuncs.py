@@ -44,15 +44,23 @@ def call(
 ) -> ndarray:  # fmt: skip
     """Computes a product with the keywords of a ufunc.
 
-    Args:
-        axes: the core axes of each operand, and of the result if it has any.
-        axis: the core axis of all operands, if the signature has a single one.
-        keepdims: keeps that axis in the result with length one.
+    Parameters
+    ----------
+    axes : array_like, optional
+        The core axes of each operand, and of the result if it has any.
+    axis : int, optional
+        The core axis of all operands, if the signature has a single one.
+    keepdims : bool, default False
+        Keeps that axis in the result with length one.
 
-    Raises:
-        AxisError: if an array lacks an axis, or the number of axes does not fit the signature.
-        TypeError: if the signature does not support a keyword, or `casting` forbids a cast.
-        ValueError: if extents do not fit.
+    Raises
+    ------
+    AxisError
+        If an array lacks an axis, or the number of axes does not fit the signature.
+    TypeError
+        If the signature does not support a keyword, or `casting` forbids a cast.
+    ValueError
+        If extents do not fit.
     """
     check_subok(subok)
     check_rule(casting)
@@ -171,34 +179,52 @@ def matmul(
 ) -> ndarray:  # fmt: skip
     """Returns the matrix product with broadcast batch axes. Vectors are rows on the left and columns on the right.
 
-    Args:
-        x1: an array of shape (..., M, K), or a vector.
-        x2: an array of shape (..., K, N), or a vector.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        dtype: the dtype to compute in.
-        subok: has no effect, because arrays have no subclasses.
-        axes: a list with the core axes of each operand and of the result, by default the last ones.
-        axis: not supported, because there is more than one core axis.
-        keepdims: not supported, because there is more than one core axis.
+    Parameters
+    ----------
+    x1 : array_like
+        An array of shape (..., M, K), or a vector.
+    x2 : array_like
+        An array of shape (..., K, N), or a vector.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    casting : str, default "same_kind"
+        The rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    dtype : dtype, optional
+        The dtype to compute in.
+    subok : bool, default True
+        Has no effect, because arrays have no subclasses.
+    axes : list, optional
+        A list with the core axes of each operand and of the result, by default the last ones.
+    axis : int, optional
+        Not supported, because there is more than one core axis.
+    keepdims : bool, default False
+        Not supported, because there is more than one core axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (..., M, N), without the axes of vectors, of the dtype that both promote to.
 
-    Raises:
-        ValueError: for 0-d operands, or if the inner extents differ.
-        TypeError: if `casting` forbids a cast.
+    Raises
+    ------
+    ValueError
+        For 0-d operands, or if the inner extents differ.
+    TypeError
+        If `casting` forbids a cast.
 
-    See Also:
-        vecdot, matvec, vecmat, tensordot, einsum, dot
+    See Also
+    --------
+    vecdot, matvec, vecmat, tensordot, einsum, dot
 
-    Examples:
-        >>> cp.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
-        array([[2, 1],
-               [4, 3]])
-        >>> cp.matmul(cp.ones((5, 2, 3)), cp.ones(3)).shape
-        (5, 2)
+    Examples
+    --------
+    >>> cp.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    array([[2, 1],
+           [4, 3]])
+    >>> cp.matmul(cp.ones((5, 2, 3)), cp.ones(3)).shape
+    (5, 2)
     """
     a, b = (array(x) for x in as_operands((x1, x2)))
     if out is dtype is axes is axis is None and (casting, order, subok, keepdims) == ("same_kind", "K", True, False):
@@ -215,30 +241,47 @@ def vecdot(
 ) -> ndarray:  # fmt: skip
     """Returns the inner products of vectors along an axis, the first conjugated. Other axes broadcast.
 
-    Args:
-        x1: an array of shape (..., N).
-        x2: an array of shape (..., N).
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        dtype: the dtype to compute in.
-        subok: has no effect, because arrays have no subclasses.
-        axes: a list with the core axes of each operand and of the result, by default the last ones.
-        axis: the core axis of all operands, if there is a single one.
-        keepdims: keeps that axis in the result, with length one.
+    Parameters
+    ----------
+    x1 : array_like
+        An array of shape (..., N).
+    x2 : array_like
+        An array of shape (..., N).
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    casting : str, default "same_kind"
+        The rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    dtype : dtype, optional
+        The dtype to compute in.
+    subok : bool, default True
+        Has no effect, because arrays have no subclasses.
+    axes : list, optional
+        A list with the core axes of each operand and of the result, by default the last ones.
+    axis : int, optional
+        The core axis of all operands, if there is a single one.
+    keepdims : bool, default False
+        Keeps that axis in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (...), of the dtype that both promote to.
 
-    Raises:
-        ValueError: if the vectors differ in length.
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length.
 
-    See Also:
-        vdot, matmul, vecmat, matvec, einsum
+    See Also
+    --------
+    vdot, matmul, vecmat, matvec, einsum
 
-    Examples:
-        >>> cp.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
-        array([3, 3])
+    Examples
+    --------
+    >>> cp.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
+    array([3, 3])
     """
     return call(_VECDOT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
@@ -250,30 +293,47 @@ def matvec(
 ) -> ndarray:  # fmt: skip
     """Returns the products of matrices with vectors. Other axes broadcast.
 
-    Args:
-        x1: an array of shape (..., M, N).
-        x2: an array of shape (..., N).
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        dtype: the dtype to compute in.
-        subok: has no effect, because arrays have no subclasses.
-        axes: a list with the core axes of each operand and of the result, by default the last ones.
-        axis: not supported, because there is more than one core axis.
-        keepdims: not supported, because there is more than one core axis.
+    Parameters
+    ----------
+    x1 : array_like
+        An array of shape (..., M, N).
+    x2 : array_like
+        An array of shape (..., N).
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    casting : str, default "same_kind"
+        The rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    dtype : dtype, optional
+        The dtype to compute in.
+    subok : bool, default True
+        Has no effect, because arrays have no subclasses.
+    axes : list, optional
+        A list with the core axes of each operand and of the result, by default the last ones.
+    axis : int, optional
+        Not supported, because there is more than one core axis.
+    keepdims : bool, default False
+        Not supported, because there is more than one core axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (..., M), of the dtype that both promote to.
 
-    Raises:
-        ValueError: if the extents differ.
+    Raises
+    ------
+    ValueError
+        If the extents differ.
 
-    See Also:
-        vecdot, vecmat, matmul, einsum
+    See Also
+    --------
+    vecdot, vecmat, matmul, einsum
 
-    Examples:
-        >>> cp.matvec([[1, 2], [3, 4]], [1, 10])
-        array([21, 43])
+    Examples
+    --------
+    >>> cp.matvec([[1, 2], [3, 4]], [1, 10])
+    array([21, 43])
     """
     return call(_MATVEC, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
@@ -285,30 +345,47 @@ def vecmat(
 ) -> ndarray:  # fmt: skip
     """Returns the products of conjugated vectors with matrices. Other axes broadcast.
 
-    Args:
-        x1: an array of shape (..., N).
-        x2: an array of shape (..., N, M).
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
-        casting: the rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
-        order: the memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
-        dtype: the dtype to compute in.
-        subok: has no effect, because arrays have no subclasses.
-        axes: a list with the core axes of each operand and of the result, by default the last ones.
-        axis: not supported, because there is more than one core axis.
-        keepdims: not supported, because there is more than one core axis.
+    Parameters
+    ----------
+    x1 : array_like
+        An array of shape (..., N).
+    x2 : array_like
+        An array of shape (..., N, M).
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
+    casting : str, default "same_kind"
+        The rule for casts of operands and result: "no", "equiv", "safe", "same_kind" or "unsafe".
+    order : str, default "K"
+        The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
+    dtype : dtype, optional
+        The dtype to compute in.
+    subok : bool, default True
+        Has no effect, because arrays have no subclasses.
+    axes : list, optional
+        A list with the core axes of each operand and of the result, by default the last ones.
+    axis : int, optional
+        Not supported, because there is more than one core axis.
+    keepdims : bool, default False
+        Not supported, because there is more than one core axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (..., M), of the dtype that both promote to.
 
-    Raises:
-        ValueError: if the extents differ.
+    Raises
+    ------
+    ValueError
+        If the extents differ.
 
-    See Also:
-        vecdot, matvec, matmul, einsum
+    See Also
+    --------
+    vecdot, matvec, matmul, einsum
 
-    Examples:
-        >>> cp.vecmat([1, 10], [[1, 2], [3, 4]])
-        array([31, 42])
+    Examples
+    --------
+    >>> cp.vecmat([1, 10], [[1, 2], [3, 4]])
+    array([31, 42])
     """
     return call(_VECMAT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 

@@ -59,10 +59,13 @@ _KEYWORDS = {"out", "where", "dtype", "casting", "order", "subok", "signature", 
 class Documentation:
     """The attribute `__doc__` of a class whose objects are functions: their docstrings are composed when they are read.
 
-    Args:
-        doc: the docstring of the class.
-        module: the module with `docstring(function)` and `signature(function)`. It is for people, not for programs, so
-            it is imported when it is needed.
+    Parameters
+    ----------
+    doc : str
+        The docstring of the class.
+    module : str, default "cuprous._ufuncs.documentation"
+        The module with `docstring(function)` and `signature(function)`. It is for people, not for programs, so it is
+        imported when it is needed.
     """
 
     def __init__(self, doc: str, module: str = "cuprous._ufuncs.documentation") -> None:
@@ -223,8 +226,10 @@ def _require_binary(ufunc: Any, method: str) -> str:
 def _reduction_operand(name: str, a: ndarray, dtype: Any, out: Any) -> ndarray:
     """Casts `a` to the dtype that a reduction with this ufunc computes in.
 
-    Raises:
-        TypeError: if the result of the ufunc has another dtype than its operands, so that it cannot be reduced further.
+    Raises
+    ------
+    TypeError
+        If the result of the ufunc has another dtype than its operands, so that it cannot be reduced further.
     """
     requested = None if dtype is None else dtypes.name_of(dtype)
     if name.startswith("logical_"):
@@ -269,26 +274,39 @@ def reduce(
 ) -> ndarray:  # fmt: skip
     """Reduces axes of an array with the ufunc.
 
-    Args:
-        array_: an array or array-like.
-        axis: an axis, several, or None for all.
-        dtype: dtype to compute in.
-        out: where to write the result.
-        keepdims: keeps reduced axes with length one.
-        initial: the value that the reduction starts with; with None it starts with the first element.
-        where: the mask of elements to reduce.
+    Parameters
+    ----------
+    array_ : array_like
+        An array or array-like.
+    axis : int or tuple of ints, default 0
+        An axis, several, or None for all.
+    dtype : dtype, optional
+        Dtype to compute in.
+    out : ndarray, optional
+        Where to write the result.
+    keepdims : bool, default False
+        Keeps reduced axes with length one.
+    initial : scalar, optional
+        The value that the reduction starts with; with None it starts with the first element.
+    where : array_like of bools, default True
+        The mask of elements to reduce.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the reduced axes.
 
-    Raises:
-        ValueError: if an empty reduction has no identity, or the ufunc is not binary.
+    Raises
+    ------
+    ValueError
+        If an empty reduction has no identity, or the ufunc is not binary.
 
-    Examples:
-        >>> cp.add.reduce([[1, 2], [3, 4]])
-        array([4, 6])
-        >>> cp.multiply.reduce([[1, 2], [3, 4]], axis=None)
-        array(24)
+    Examples
+    --------
+    >>> cp.add.reduce([[1, 2], [3, 4]])
+    array([4, 6])
+    >>> cp.multiply.reduce([[1, 2], [3, 4]], axis=None)
+    array(24)
     """
     name = _require_binary(self, "reduce")
     a = array(array_)
@@ -342,21 +360,31 @@ def reduce(
 def accumulate(self: Any, array_: ArrayLike, /, axis: Axis = 0, dtype: Any = None, out: Any = None) -> ndarray:
     """Returns the scan (cumulative reduction) along an axis.
 
-    Args:
-        array_: an array or array-like.
-        axis: the axis, by default the first.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    array_ : array_like
+        An array or array-like.
+    axis : int, default 0
+        The axis, by default the first.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the same shape.
 
-    Raises:
-        ValueError: for a ufunc that is not binary.
+    Raises
+    ------
+    ValueError
+        For a ufunc that is not binary.
 
-    Examples:
-        >>> cp.multiply.accumulate([1, 2, 3, 4])
-        array([ 1,  2,  6, 24])
+    Examples
+    --------
+    >>> cp.multiply.accumulate([1, 2, 3, 4])
+    array([ 1,  2,  6, 24])
     """
     name = _require_binary(self, "accumulate")
     a = array(array_)
@@ -385,24 +413,34 @@ def accumulate(self: Any, array_: ArrayLike, /, axis: Axis = 0, dtype: Any = Non
 def outer(self: Any, A: ArrayLike, B: ArrayLike, /, **kwargs: Any) -> Any:
     """Applies the ufunc to each pair of an element of A and an element of B.
 
-    Args:
-        A: an array or array-like.
-        B: an array or array-like.
-        **kwargs: keyword arguments of the ufunc.
+    Parameters
+    ----------
+    A : array_like
+        An array or array-like.
+    B : array_like
+        An array or array-like.
+    **kwargs : any
+        Keyword arguments of the ufunc.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape A.shape + B.shape.
 
-    Raises:
-        ValueError: for a ufunc that is not binary.
+    Raises
+    ------
+    ValueError
+        For a ufunc that is not binary.
 
-    See Also:
-        tensordot
+    See Also
+    --------
+    tensordot
 
-    Examples:
-        >>> cp.add.outer([1, 2], [10, 20, 30])
-        array([[11, 21, 31],
-               [12, 22, 32]])
+    Examples
+    --------
+    >>> cp.add.outer([1, 2], [10, 20, 30])
+    array([[11, 21, 31],
+           [12, 22, 32]])
     """
     _require_binary(self, "outer")
     override = ufunc_result(self, "outer", (A, B), (kwargs.get("out"),), kwargs)
@@ -417,23 +455,35 @@ def reduceat(
 ) -> ndarray:
     """Reduces the slices that begin at `indices` along an axis. Each index costs one reduction.
 
-    Args:
-        array_: an array or array-like.
-        indices: the positions where slices begin. A slice ends where the next one begins.
-        axis: the axis, by default the first.
-        dtype: the dtype to compute in.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    array_ : array_like
+        An array or array-like.
+    indices : array_like
+        The positions where slices begin. A slice ends where the next one begins.
+    axis : int, default 0
+        The axis, by default the first.
+    dtype : dtype, optional
+        The dtype to compute in.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with an element for each slice along the axis.
 
-    Raises:
-        IndexError: for an index out of bounds.
-        ValueError: for a ufunc that is not binary.
+    Raises
+    ------
+    IndexError
+        For an index out of bounds.
+    ValueError
+        For a ufunc that is not binary.
 
-    Examples:
-        >>> cp.add.reduceat([1, 2, 3, 4], [0, 2])
-        array([3, 7])
+    Examples
+    --------
+    >>> cp.add.reduceat([1, 2, 3, 4], [0, 2])
+    array([3, 7])
     """
     name = _require_binary(self, "reduceat")
     a = array(array_)

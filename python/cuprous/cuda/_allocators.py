@@ -36,15 +36,21 @@ def _checked(what: str, allocator: Any) -> Allocator:
 def set_allocator(allocator: Allocator | None = None) -> None:
     """Sets the allocator of all threads. Each `MemoryPool` is the engine's pool, so arrays are where they were.
 
-    Args:
-        allocator: the method `malloc` of a `MemoryPool`, or None.
+    Parameters
+    ----------
+    allocator : callable, optional
+        The method `malloc` of a `MemoryPool`, or None.
 
-    Raises:
-        NotImplementedError: for other allocators.
-        ValueError: inside of `using_allocator`.
+    Raises
+    ------
+    NotImplementedError
+        For other allocators.
+    ValueError
+        Inside of `using_allocator`.
 
-    Examples:
-        >>> cuda.set_allocator(cuda.MemoryPool().malloc)
+    Examples
+    --------
+    >>> cuda.set_allocator(cuda.MemoryPool().malloc)
     """
     if _chosen.inner is not None:
         raise ValueError("Can't change the global allocator inside `using_allocator` context manager")
@@ -54,12 +60,15 @@ def set_allocator(allocator: Allocator | None = None) -> None:
 def get_allocator() -> Allocator:
     """Returns the current allocator: a function of a number of bytes.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns a `MemoryPointer`.
 
-    Examples:
-        >>> memory = cuda.get_allocator()(16)
-        >>> memory.memset(0, 16)
+    Examples
+    --------
+    >>> memory = cuda.get_allocator()(16)
+    >>> memory.memset(0, 16)
     """
     return _everywhere[0] if _chosen.inner is None else _chosen.inner
 
@@ -68,18 +77,24 @@ def get_allocator() -> Allocator:
 def using_allocator(allocator: Allocator | None = None) -> Iterator[None]:
     """Sets the allocator of this thread within a `with` block, as `set_allocator` does.
 
-    Args:
-        allocator: the method `malloc` of a `MemoryPool`, or None.
+    Parameters
+    ----------
+    allocator : callable, optional
+        The method `malloc` of a `MemoryPool`, or None.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Raises:
-        NotImplementedError: for other allocators.
+    Raises
+    ------
+    NotImplementedError
+        For other allocators.
 
-    Examples:
-        >>> with cuda.using_allocator(cuda.MemoryPool().malloc):
-        ...     a = cp.ones(3)
+    Examples
+    --------
+    >>> with cuda.using_allocator(cuda.MemoryPool().malloc):
+    ...     a = cp.ones(3)
     """
     before, _chosen.inner = _chosen.inner, _checked("using_allocator", allocator)
     try:
@@ -91,18 +106,23 @@ def using_allocator(allocator: Allocator | None = None) -> Iterator[None]:
 def malloc_managed(size: int) -> NoReturn:
     """Not supported as the memory of arrays.
 
-    Args:
-        size: the number of bytes.
+    Parameters
+    ----------
+    size : int
+        The number of bytes.
 
-    Raises:
-        NotImplementedError: always; the message names the alternative.
+    Raises
+    ------
+    NotImplementedError
+        Always; the message names the alternative.
 
-    Examples:
-        >>> try:
-        ...     cuda.malloc_managed(16)
-        ... except NotImplementedError as error:
-        ...     print(error)
-        [malloc_managed] arrays are not in managed memory; use cuda.managed_array
+    Examples
+    --------
+    >>> try:
+    ...     cuda.malloc_managed(16)
+    ... except NotImplementedError as error:
+    ...     print(error)
+    [malloc_managed] arrays are not in managed memory; use cuda.managed_array
     """
     raise NotImplementedError("[malloc_managed] arrays are not in managed memory; use cuda.managed_array")
 

@@ -22,18 +22,26 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     """Copies a NumPy array, or anything array-like, to the default device. An array of records becomes a
     `DeviceRecordArray`.
 
-    Args:
-        obj: the array.
-        stream: the stream. Work runs in the order of the program on any of them.
-        copy: whether an array of the host is copied in any case; otherwise one may share its memory on the CPU.
-        to: an array to write to.
+    Parameters
+    ----------
+    obj : array_like
+        The array.
+    stream : Stream, default 0
+        The stream. Work runs in the order of the program on any of them.
+    copy : bool, default True
+        Whether an array of the host is copied in any case; otherwise one may share its memory on the CPU.
+    to : array_like, optional
+        An array to write to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array on the default device, or `to`.
 
-    Examples:
-        >>> cuda.to_device(np.arange(3))
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> cuda.to_device(np.arange(3))
+    array([0, 1, 2])
     """
     if to is not None:
         to.copy_to_device(obj, stream)
@@ -55,22 +63,32 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
     """Returns an array on the default device whose elements are not set to anything in particular. With a dtype of
     records it is a `DeviceRecordArray`.
 
-    Args:
-        shape: the extents.
-        dtype: the dtype.
-        strides: for Numba's signature; only None.
-        order: the memory order, "C" or "F".
-        stream: the stream. Work runs in the order of the program on any of them.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents.
+    dtype : dtype, optional
+        The dtype.
+    strides : tuple of ints, optional
+        For Numba's signature; only None.
+    order : str, default "C"
+        The memory order, "C" or "F".
+    stream : Stream, default 0
+        The stream. Work runs in the order of the program on any of them.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        NotImplementedError: for `strides`.
+    Raises
+    ------
+    NotImplementedError
+        For `strides`.
 
-    Examples:
-        >>> cuda.device_array((2, 3), np.float32).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cuda.device_array((2, 3), np.float32).shape
+    (2, 3)
     """
     if strides is not None:
         raise NotImplementedError("[device_array] strides= is not supported; use order=")
@@ -90,16 +108,21 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
     """Returns an array on the default device of the shape, dtype and order of another, whose elements are not set to
     anything in particular.
 
-    Args:
-        ary: the other array.
-        stream: the stream. Work runs in the order of the program on any of them.
+    Parameters
+    ----------
+    ary : array_like
+        The other array.
+    stream : Stream, default 0
+        The stream. Work runs in the order of the program on any of them.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Examples:
-        >>> cuda.device_array_like(np.ones((2, 3))).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cuda.device_array_like(np.ones((2, 3))).shape
+    (2, 3)
     """
     return device_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
 
@@ -112,21 +135,31 @@ def order_of(ary: Any) -> str:
 def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str = "C") -> Any:
     """Returns an ordinary NumPy array. Copies of any host memory go through the engine's own pinned buffers.
 
-    Args:
-        shape: the extents.
-        dtype: the dtype.
-        strides: for Numba's signature; only None.
-        order: the memory order, "C" or "F".
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents.
+    dtype : dtype, optional
+        The dtype.
+    strides : tuple of ints, optional
+        For Numba's signature; only None.
+    order : str, default "C"
+        The memory order, "C" or "F".
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array.
 
-    Raises:
-        NotImplementedError: for `strides`.
+    Raises
+    ------
+    NotImplementedError
+        For `strides`.
 
-    Examples:
-        >>> cuda.pinned_array(3).shape
-        (3,)
+    Examples
+    --------
+    >>> cuda.pinned_array(3).shape
+    (3,)
     """
     import numpy as np
 
@@ -138,15 +171,20 @@ def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
 def pinned_array_like(ary: Any) -> Any:
     """Returns a NumPy array of the shape, dtype and order of another, as `pinned_array` does.
 
-    Args:
-        ary: the other array.
+    Parameters
+    ----------
+    ary : array_like
+        The other array.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array.
 
-    Examples:
-        >>> cuda.pinned_array_like(np.ones((2, 3))).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cuda.pinned_array_like(np.ones((2, 3))).shape
+    (2, 3)
     """
     return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
 
@@ -155,15 +193,19 @@ def pinned_array_like(ary: Any) -> Any:
 def pinned(*arylist: Any) -> Iterator[None]:
     """Returns a context manager that does nothing. Copies go through the engine's own pinned buffers.
 
-    Args:
-        *arylist: NumPy arrays.
+    Parameters
+    ----------
+    *arylist : any
+        NumPy arrays.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with cuda.pinned(np.ones(3)):
-        ...     pass
+    Examples
+    --------
+    >>> with cuda.pinned(np.ones(3)):
+    ...     pass
     """
     yield
 
@@ -172,12 +214,14 @@ def pinned(*arylist: Any) -> Iterator[None]:
 def defer_cleanup() -> Iterator[None]:
     """Returns a context manager that does nothing. Freeing memory never waits.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with cuda.defer_cleanup():
-        ...     x = cuda.to_device(np.arange(3))
+    Examples
+    --------
+    >>> with cuda.defer_cleanup():
+    ...     x = cuda.to_device(np.arange(3))
     """
     yield
 
@@ -185,15 +229,19 @@ def defer_cleanup() -> Iterator[None]:
 def is_cuda_array(obj: Any) -> bool:
     """Returns true if an object has `__cuda_array_interface__`.
 
-    Args:
-        obj: an object.
+    Parameters
+    ----------
+    obj : object
+        An object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cuda.is_cuda_array(np.ones(3))
-        False
+    Examples
+    --------
+    >>> cuda.is_cuda_array(np.ones(3))
+    False
     """
     if isinstance(obj, ndarray):  # the attribute itself would wait for pending work
         return obj.device_name != "cpu"
@@ -203,19 +251,27 @@ def is_cuda_array(obj: Any) -> bool:
 def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     """Returns an array on another library's memory, bound to the stream that its interface names.
 
-    Args:
-        obj: an object with `__cuda_array_interface__`, or an array.
-        sync: whether to wait for that stream.
+    Parameters
+    ----------
+    obj : object
+        An object with `__cuda_array_interface__`, or an array.
+    sync : bool, default True
+        Whether to wait for that stream.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array on the same memory.
 
-    Raises:
-        TypeError: if the object does not have the interface.
+    Raises
+    ------
+    TypeError
+        If the object does not have the interface.
 
-    Examples:
-        >>> cuda.as_cuda_array(cp.arange(3))
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> cuda.as_cuda_array(cp.arange(3))
+    array([0, 1, 2])
     """
     if isinstance(obj, ndarray):
         return obj
@@ -228,20 +284,27 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> Any:
     """Returns an array on the memory that an interface describes, as `as_cuda_array` does.
 
-    Args:
-        desc: the interface, the dict of `__cuda_array_interface__`.
-        owner: an object that is kept alive with the array.
-        sync: whether to wait for the interface's stream.
+    Parameters
+    ----------
+    desc : dict
+        The interface, the dict of `__cuda_array_interface__`.
+    owner : object, optional
+        An object that is kept alive with the array.
+    sync : bool, default True
+        Whether to wait for the interface's stream.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array on the same memory.
 
-    Examples:
-        >>> x = cp.arange(3)
-        >>> if cuda.is_available():
-        ...     x = cuda.from_cuda_array_interface(x.__cuda_array_interface__)
-        >>> x
-        array([0, 1, 2])
+    Examples
+    --------
+    >>> x = cp.arange(3)
+    >>> if cuda.is_available():
+    ...     x = cuda.from_cuda_array_interface(x.__cuda_array_interface__)
+    >>> x
+    array([0, 1, 2])
     """
     if desc["typestr"][1:2] in ("M", "m"):
         from cuprous.cuda import _dates  # imports NumPy
@@ -258,8 +321,9 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 def synchronize() -> None:
     """Submits the recorded operations and waits for them.
 
-    Examples:
-        >>> cuda.synchronize()
+    Examples
+    --------
+    >>> cuda.synchronize()
     """
     _core.synchronize()
 
@@ -267,12 +331,14 @@ def synchronize() -> None:
 def stream() -> Stream:
     """Returns a new stream.
 
-    Returns:
-        A `Stream`.
+    Returns
+    -------
+    Stream
 
-    Examples:
-        >>> with cuda.stream().auto_synchronize():
-        ...     x = cuda.to_device(np.arange(3))
+    Examples
+    --------
+    >>> with cuda.stream().auto_synchronize():
+    ...     x = cuda.to_device(np.arange(3))
     """
     return Stream()
 
@@ -280,12 +346,14 @@ def stream() -> Stream:
 def default_stream() -> Stream:
     """Returns the default stream.
 
-    Returns:
-        A `Stream`.
+    Returns
+    -------
+    Stream
 
-    Examples:
-        >>> cuda.default_stream().ptr >= 0
-        True
+    Examples
+    --------
+    >>> cuda.default_stream().ptr >= 0
+    True
     """
     return Stream.null
 
@@ -296,15 +364,19 @@ legacy_default_stream = per_thread_default_stream = default_stream
 def external_stream(ptr: int) -> ExternalStream:
     """Returns another library's stream.
 
-    Args:
-        ptr: its handle.
+    Parameters
+    ----------
+    ptr : int
+        Its handle.
 
-    Returns:
-        An `ExternalStream`.
+    Returns
+    -------
+    ExternalStream
 
-    Examples:
-        >>> cuda.external_stream(0)
-        <ExternalStream 0>
+    Examples
+    --------
+    >>> cuda.external_stream(0)
+    <ExternalStream 0>
     """
     return ExternalStream(ptr)
 
@@ -312,15 +384,19 @@ def external_stream(ptr: int) -> ExternalStream:
 def event(timing: bool = True) -> Event:
     """Returns a new event.
 
-    Args:
-        timing: whether it measures time.
+    Parameters
+    ----------
+    timing : bool, default True
+        Whether it measures time.
 
-    Returns:
-        An `Event`.
+    Returns
+    -------
+    Event
 
-    Examples:
-        >>> start = cuda.event()
-        >>> start.record()
+    Examples
+    --------
+    >>> start = cuda.event()
+    >>> start.record()
     """
     return Event(disable_timing=not timing)
 
@@ -328,21 +404,27 @@ def event(timing: bool = True) -> Event:
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     """Returns the time between two events.
 
-    Args:
-        evtstart: the first event, which was recorded.
-        evtend: the second event, which was recorded.
+    Parameters
+    ----------
+    evtstart : Event
+        The first event, which was recorded.
+    evtend : Event
+        The second event, which was recorded.
 
-    Returns:
+    Returns
+    -------
+    float
         A float, in milliseconds.
 
-    Examples:
-        >>> start, end = cuda.event(), cuda.event()
-        >>> start.record()
-        >>> x = cp.ones(3) + 1
-        >>> end.record()
-        >>> end.synchronize()
-        >>> cuda.event_elapsed_time(start, end) >= 0
-        True
+    Examples
+    --------
+    >>> start, end = cuda.event(), cuda.event()
+    >>> start.record()
+    >>> x = cp.ones(3) + 1
+    >>> end.record()
+    >>> end.synchronize()
+    >>> cuda.event_elapsed_time(start, end) >= 0
+    True
     """
     return get_elapsed_time(evtstart, evtend)
 
@@ -379,12 +461,15 @@ gpus = _Devices()
 def list_devices() -> _Devices:
     """Returns the usable GPUs.
 
-    Returns:
+    Returns
+    -------
+    sequence of Gpus
         A sequence of `Gpu`.
 
-    Examples:
-        >>> len(cuda.list_devices()) == cuda.runtime.getDeviceCount()
-        True
+    Examples
+    --------
+    >>> len(cuda.list_devices()) == cuda.runtime.getDeviceCount()
+    True
     """
     return gpus
 
@@ -392,12 +477,14 @@ def list_devices() -> _Devices:
 def get_current_device() -> Gpu:
     """Returns the current GPU.
 
-    Returns:
-        A `Gpu`.
+    Returns
+    -------
+    Gpu
 
-    Examples:
-        >>> cuda.get_current_device().id
-        0
+    Examples
+    --------
+    >>> cuda.get_current_device().id
+    0
     """
     return gpus.current
 
@@ -405,18 +492,24 @@ def get_current_device() -> Gpu:
 def select_device(device_id: int) -> Gpu:
     """Makes a GPU the device of new arrays.
 
-    Args:
-        device_id: the GPU's number.
+    Parameters
+    ----------
+    device_id : int
+        The GPU's number.
 
-    Returns:
-        A `Gpu`.
+    Returns
+    -------
+    Gpu
 
-    Raises:
-        CUDARuntimeError: if there is no such GPU.
+    Raises
+    ------
+    CUDARuntimeError
+        If there is no such GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     gpu = cuda.select_device(0)
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     gpu = cuda.select_device(0)
     """
     device = Gpu(device_id)
     device.use()
@@ -426,8 +519,9 @@ def select_device(device_id: int) -> Gpu:
 def close() -> None:
     """Frees cached programs and memory. The primary context stays, since other libraries share it.
 
-    Examples:
-        >>> cuda.close()
+    Examples
+    --------
+    >>> cuda.close()
     """
     _core.synchronize()
     _core.trim_memory(_core.get_device())
@@ -482,8 +576,10 @@ class Context:
     def get_ipc_handle(self, memory: Any) -> Any:
         """Returns a handle with which another process opens the memory of an array.
 
-        Raises:
-            RuntimeError: without a GPU.
+        Raises
+        ------
+        RuntimeError
+            Without a GPU.
         """
         from cuprous.cuda._ipc import handle_of  # imports NumPy
 
@@ -504,15 +600,20 @@ class Context:
 def current_context(devnum: int | None = None) -> Context:
     """Returns the primary context of a GPU.
 
-    Args:
-        devnum: the GPU's number, by default the current one.
+    Parameters
+    ----------
+    devnum : int, optional
+        The GPU's number, by default the current one.
 
-    Returns:
+    Returns
+    -------
+    Context
         A context, with `get_memory_info()` and `reset()`.
 
-    Examples:
-        >>> cuda.current_context().id
-        0
+    Examples
+    --------
+    >>> cuda.current_context().id
+    0
     """
     return Context(gpus.current if devnum is None else Gpu(devnum))
 
@@ -520,12 +621,15 @@ def current_context(devnum: int | None = None) -> Context:
 def detect() -> bool:
     """Prints the usable GPUs, or why no GPU can be used.
 
-    Returns:
+    Returns
+    -------
+    bool
         True if a GPU can be used.
 
-    Examples:
-        >>> found = cuda.detect()
-        Found ...
+    Examples
+    --------
+    >>> found = cuda.detect()
+    Found ...
     """
     count = _core.device_count()
     print(f"Found {count} CUDA devices")

@@ -80,33 +80,54 @@ def compile(
 ) -> tuple[Any, types.Type]:  # fmt: skip
     """Compiles a function to PTX or to code for linking.
 
-    Args:
-        pyfunc: the function.
-        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
-        debug: whether to add debug information and to disable optimization.
-        lineinfo: whether to add source lines.
-        device: True for a device function of numbers, False for a kernel.
-        fastmath: whether to use approximate functions and divisions.
-        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
-        opt: has no effect: PTX is optimized when it is loaded.
-        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
-        abi_info: a dict with "abi_name", the name of the function.
-        output: "ptx" for text, or "ltoir" for bytes.
-        forceinline: has no effect: the compiler decides.
-        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    sig : str or tuple of types
+        The types of its arguments, with a type to which the result is converted if there is a return type.
+    debug : bool, optional
+        Whether to add debug information and to disable optimization.
+    lineinfo : bool, default False
+        Whether to add source lines.
+    device : bool, default True
+        True for a device function of numbers, False for a kernel.
+    fastmath : bool, default False
+        Whether to use approximate functions and divisions.
+    cc : pair of ints, optional
+        The compute capability, such as (9, 0); by default that of this machine's GPU.
+    opt : bool, optional
+        Has no effect: PTX is optimized when it is loaded.
+    abi : str, optional
+        "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+    abi_info : dict, optional
+        A dict with "abi_name", the name of the function.
+    output : str, default "ptx"
+        "ptx" for text, or "ltoir" for bytes.
+    forceinline : bool, default False
+        Has no effect: the compiler decides.
+    launch_bounds : int or tuple of ints, optional
+        The greatest number of threads of a block, or a tuple that begins with it.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair `(code, return type)`.
 
-    Raises:
-        NotImplementedError: for another `abi` or `output`, tuple parameters, and results other than numbers.
-        RuntimeError: if NVRTC is not installed.
-        TypeError, TypingError, UnsupportedError: for a signature or function that cannot be compiled.
+    Raises
+    ------
+    NotImplementedError
+        For another `abi` or `output`, tuple parameters, and results other than numbers.
+    RuntimeError
+        If NVRTC is not installed.
+    TypeError, TypingError, UnsupportedError
+        For a signature or function that cannot be compiled.
 
-    Examples:
-        >>> def add(a, b):
-        ...     return a + b
-        >>> ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
+    Examples
+    --------
+    >>> def add(a, b):
+    ...     return a + b
+    >>> ptx, returns = cuda.compile(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
     """
     if abi not in (None, "numba", "c"):
         raise NotImplementedError(f"Unsupported ABI: {abi}")
@@ -148,27 +169,43 @@ def compile_ptx(
 ) -> tuple[str, types.Type]:  # fmt: skip
     """Returns the PTX of a kernel or of a function.
 
-    Args:
-        pyfunc: the function.
-        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
-        debug: whether to add debug information and to disable optimization.
-        lineinfo: whether to add source lines.
-        device: True for a device function of numbers, False for a kernel.
-        fastmath: whether to use approximate functions and divisions.
-        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
-        opt: has no effect: PTX is optimized when it is loaded.
-        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
-        abi_info: a dict with "abi_name", the name of the function.
-        forceinline: has no effect: the compiler decides.
-        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    sig : str or tuple of types
+        The types of its arguments, with a type to which the result is converted if there is a return type.
+    debug : bool, optional
+        Whether to add debug information and to disable optimization.
+    lineinfo : bool, default False
+        Whether to add source lines.
+    device : bool, default False
+        True for a device function of numbers, False for a kernel.
+    fastmath : bool, default False
+        Whether to use approximate functions and divisions.
+    cc : pair of ints, optional
+        The compute capability, such as (9, 0); by default that of this machine's GPU.
+    opt : bool, optional
+        Has no effect: PTX is optimized when it is loaded.
+    abi : str, default "numba"
+        "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+    abi_info : dict, optional
+        A dict with "abi_name", the name of the function.
+    forceinline : bool, default False
+        Has no effect: the compiler decides.
+    launch_bounds : int or tuple of ints, optional
+        The greatest number of threads of a block, or a tuple that begins with it.
 
-    Returns:
+    Returns
+    -------
+    tuple (str, Type)
         The pair `(PTX, return type)`.
 
-    Examples:
-        >>> def add(a, b):
-        ...     return a + b
-        >>> ptx, returns = cuda.compile_ptx(add, "int32(int32, int32)", device=True, cc=(9, 0))  # doctest: +SKIP
+    Examples
+    --------
+    >>> def add(a, b):
+    ...     return a + b
+    >>> ptx, returns = cuda.compile_ptx(add, "int32(int32, int32)", device=True, cc=(9, 0))  # doctest: +SKIP
     """
     return compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, "ptx", forceinline, launch_bounds
@@ -178,18 +215,25 @@ def compile_ptx(
 def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[Any, types.Type]:
     """Compiles a function for the current GPU.
 
-    Args:
-        pyfunc: the function.
-        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
-        **options: the options of `compile`.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    sig : str or tuple of types
+        The types of its arguments, with a type to which the result is converted if there is a return type.
+    **options : any
+        The options of `compile`.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair `(code, return type)`.
 
-    Examples:
-        >>> def add(a, b):
-        ...     return a + b
-        >>> ptx, returns = cuda.compile_for_current_device(add, "int32(int32, int32)")  # doctest: +SKIP
+    Examples
+    --------
+    >>> def add(a, b):
+    ...     return a + b
+    >>> ptx, returns = cuda.compile_for_current_device(add, "int32(int32, int32)")  # doctest: +SKIP
     """
     return compile(pyfunc, sig, **options)
 
@@ -197,18 +241,25 @@ def compile_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[A
 def compile_ptx_for_current_device(pyfunc: Any, sig: Any, **options: Any) -> tuple[str, types.Type]:
     """Returns the PTX of a kernel or of a function for the current GPU.
 
-    Args:
-        pyfunc: the function.
-        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
-        **options: the options of `compile`.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    sig : str or tuple of types
+        The types of its arguments, with a type to which the result is converted if there is a return type.
+    **options : any
+        The options of `compile`.
 
-    Returns:
+    Returns
+    -------
+    tuple (str, Type)
         The pair `(PTX, return type)`.
 
-    Examples:
-        >>> def add(a, b):
-        ...     return a + b
-        >>> ptx, _ = cuda.compile_ptx_for_current_device(add, "int32(int32, int32)", device=True)  # doctest: +SKIP
+    Examples
+    --------
+    >>> def add(a, b):
+    ...     return a + b
+    >>> ptx, _ = cuda.compile_ptx_for_current_device(add, "int32(int32, int32)", device=True)  # doctest: +SKIP
     """
     return compile_ptx(pyfunc, sig, **options)
 
@@ -220,28 +271,45 @@ def compile_all(
 ) -> tuple[list[Any], types.Type]:  # fmt: skip
     """Compiles a function and returns its code as a list.
 
-    Args:
-        pyfunc: the function.
-        sig: the types of its arguments, with a type to which the result is converted if there is a return type.
-        debug: whether to add debug information and to disable optimization.
-        lineinfo: whether to add source lines.
-        device: True for a device function of numbers, False for a kernel.
-        fastmath: whether to use approximate functions and divisions.
-        cc: the compute capability, such as (9, 0); by default that of this machine's GPU.
-        opt: has no effect: PTX is optimized when it is loaded.
-        abi: "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
-        abi_info: a dict with "abi_name", the name of the function.
-        output: "ptx" for text, or "ltoir" for bytes.
-        forceinline: has no effect: the compiler decides.
-        launch_bounds: the greatest number of threads of a block, or a tuple that begins with it.
+    Parameters
+    ----------
+    pyfunc : callable
+        The function.
+    sig : str or tuple of types
+        The types of its arguments, with a type to which the result is converted if there is a return type.
+    debug : bool, optional
+        Whether to add debug information and to disable optimization.
+    lineinfo : bool, default False
+        Whether to add source lines.
+    device : bool, default True
+        True for a device function of numbers, False for a kernel.
+    fastmath : bool, default False
+        Whether to use approximate functions and divisions.
+    cc : pair of ints, optional
+        The compute capability, such as (9, 0); by default that of this machine's GPU.
+    opt : bool, optional
+        Has no effect: PTX is optimized when it is loaded.
+    abi : str, optional
+        "c" for `int f(int a)`, "numba" for `int f(int* result, int a)`, which returns 0.
+    abi_info : dict, optional
+        A dict with "abi_name", the name of the function.
+    output : str, default "ltoir"
+        "ptx" for text, or "ltoir" for bytes.
+    forceinline : bool, default False
+        Has no effect: the compiler decides.
+    launch_bounds : int or tuple of ints, optional
+        The greatest number of threads of a block, or a tuple that begins with it.
 
-    Returns:
+    Returns
+    -------
+    tuple (list, Type)
         The pair `([code], return type)`.
 
-    Examples:
-        >>> def add(a, b):
-        ...     return a + b
-        >>> codes, returns = cuda.compile_all(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
+    Examples
+    --------
+    >>> def add(a, b):
+    ...     return a + b
+    >>> codes, returns = cuda.compile_all(add, "int32(int32, int32)", cc=(9, 0))  # doctest: +SKIP
     """
     code, returns = compile(
         pyfunc, sig, debug, lineinfo, device, fastmath, cc, opt, abi, abi_info, output, forceinline, launch_bounds

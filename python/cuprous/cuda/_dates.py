@@ -51,8 +51,10 @@ class DeviceDateArray:
     def view(self, dtype: Any) -> Any:
         """The same memory as counts, or as dates or durations of another unit.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
         """
         dtype = np.dtype(dtype)
         if is_date(dtype):
@@ -62,8 +64,10 @@ class DeviceDateArray:
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """Copies the dates to a NumPy array, to `ary` if it is passed.
 
-        Raises:
-            TypeError: if `ary` has another dtype.
+        Raises
+        ------
+        TypeError
+            If `ary` has another dtype.
         """
         if ary is not None and ary.dtype != self.dtype:
             raise TypeError(f"[copy_to_host] dtypes {ary.dtype} and {self.dtype} differ")

@@ -12,12 +12,14 @@ from cuprous.cuda.errors import CUDARuntimeError
 def is_available() -> bool:
     """Returns true if a GPU can be used.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cuda.is_available() == (cuda.runtime.getDeviceCount() > 0)
-        True
+    Examples
+    --------
+    >>> cuda.is_available() == (cuda.runtime.getDeviceCount() > 0)
+    True
     """
     return _core.device_count() > 0
 
@@ -25,12 +27,14 @@ def is_available() -> bool:
 def get_device_id() -> int:
     """Returns the number of the current GPU.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cuda.get_device_id()
-        0
+    Examples
+    --------
+    >>> cuda.get_device_id()
+    0
     """
     device = _core.get_device()
     return int(device.partition(":")[2] or 0)
@@ -49,13 +53,16 @@ _STACK = _Stack()
 class Device:
     """A GPU. `with Device(0):` or `.use()` makes it the device of the thread's new arrays.
 
-    Args:
-        device: its number, by default that of the current GPU.
+    Parameters
+    ----------
+    device : int, device or str, optional
+        Its number, by default that of the current GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     with cuda.Device(0):
-        ...         x = cp.ones(3)
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     with cuda.Device(0):
+    ...         x = cp.ones(3)
     """
 
     def __init__(self, device: int | Device | None = None) -> None:
@@ -73,12 +80,15 @@ class Device:
     def use(self) -> None:
         """Makes the GPU the device of the thread's new arrays.
 
-        Raises:
-            CUDARuntimeError: if there is no such GPU.
+        Raises
+        ------
+        CUDARuntimeError
+            If there is no such GPU.
 
-        Examples:
-            >>> if cuda.is_available():
-            ...     cuda.Device(0).use()
+        Examples
+        --------
+        >>> if cuda.is_available():
+        ...     cuda.Device(0).use()
         """
         self._enter()
 
@@ -89,8 +99,9 @@ class Device:
     def synchronize(self) -> None:
         """Submits the recorded operations and waits for them.
 
-        Examples:
-            >>> cuda.Device().synchronize()
+        Examples
+        --------
+        >>> cuda.Device().synchronize()
         """
         _core.synchronize()
 

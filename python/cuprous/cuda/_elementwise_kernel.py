@@ -102,8 +102,10 @@ def _scalar_dtype(value: Any) -> str:
 class Typed:
     """The base class of both kinds of kernel: type inference and argument conversion.
 
-    Raises:
-        ValueError: for a name that is not a C identifier, and for invalid parameters.
+    Raises
+    ------
+    ValueError
+        For a name that is not a C identifier, and for invalid parameters.
     """
 
     def __init__(self, in_params: str, out_params: str, name: str, preamble: str, options: tuple[str, ...]) -> None:
@@ -126,8 +128,10 @@ class Typed:
     def cached_code(self) -> str:
         """The CUDA C++, if it was generated for a single list of argument types.
 
-        Raises:
-            RuntimeError: if it was not called, or for several kinds of arguments.
+        Raises
+        ------
+        RuntimeError
+            If it was not called, or for several kinds of arguments.
         """
         if len(self._kernels) != 1:
             raise RuntimeError(f"{self.name} was made for {len(self._kernels)} kinds of arguments: see cached_codes")
@@ -183,24 +187,37 @@ class ElementwiseKernel(Typed):
     A parameter is `dtype name`. A capital letter stands for a dtype that is inferred from the arguments. The code
     indexes `raw` parameters itself; `i` is the element's index. Arguments broadcast.
 
-    Args:
-        in_params, out_params: the parameters.
-        operation: the code for one element.
-        name: the kernel's name.
-        reduce_dims: has no effect; accepted for compatibility with CuPy.
-        preamble: code before the kernel.
-        no_return: whether the kernel writes only to arrays that are passed.
-        return_tuple: whether a single output is returned as a tuple.
-        loop_prep, after_loop: code before and after the loop over a thread's elements.
-        options: options for the compiler.
+    Parameters
+    ----------
+    in_params, out_params : str
+        The parameters.
+    operation : str
+        The code for one element.
+    name : str, default "kernel"
+        The kernel's name.
+    reduce_dims : bool, default True
+        Has no effect; accepted for compatibility with CuPy.
+    preamble : str, default ""
+        Code before the kernel.
+    no_return : bool, default False
+        Whether the kernel writes only to arrays that are passed.
+    return_tuple : bool, default False
+        Whether a single output is returned as a tuple.
+    loop_prep, after_loop : str, default ""
+        Code before and after the loop over a thread's elements.
+    options : tuple of str, optional
+        Options for the compiler.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
 
-    Examples:
-        >>> scale = cp.ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "scale")
-        >>> scale(cp.ones(3, cp.float32), cp.arange(3.0))  # doctest: +SKIP
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> scale = cp.ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "scale")
+    >>> scale(cp.ones(3, cp.float32), cp.arange(3.0))  # doctest: +SKIP
+    array([0., 1., 2.])
     """
 
     def __init__(
@@ -215,9 +232,12 @@ class ElementwiseKernel(Typed):
     def __call__(self, *args: Any, size: int | None = None, block_size: int = 128, stream: Any = None) -> Any:
         """Launches the kernel; without output arguments the results are new arrays.
 
-        Raises:
-            TypeError: for another number of arguments, or dtypes that do not agree with the letters.
-            ValueError: if the shape cannot be inferred; pass `size=`.
+        Raises
+        ------
+        TypeError
+            For another number of arguments, or dtypes that do not agree with the letters.
+        ValueError
+            If the shape cannot be inferred; pass `size=`.
         """
         if len(args) not in (self.nin, self.nargs):
             raise TypeError(f"Wrong number of arguments for {self.name!r}: {self.nin} or {self.nargs}, got {len(args)}")

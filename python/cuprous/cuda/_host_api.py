@@ -24,19 +24,22 @@ class _Wrapped:
 class In(_Wrapped):
     """An argument of a launch: a NumPy array that is copied to the device only.
 
-    Args:
-        value: the array.
+    Parameters
+    ----------
+    value : array_like
+        The array.
 
-    Examples:
-        >>> @cuda.jit
-        ... def scale(x, y):
-        ...     i = cuda.grid(1)
-        ...     if i < x.size:
-        ...         y[i] = 2 * x[i]
-        >>> y = np.zeros(3)
-        >>> scale[1, 4](cuda.In(np.arange(3.0)), y)
-        >>> y
-        array([0., 2., 4.])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def scale(x, y):
+    ...     i = cuda.grid(1)
+    ...     if i < x.size:
+    ...         y[i] = 2 * x[i]
+    >>> y = np.zeros(3)
+    >>> scale[1, 4](cuda.In(np.arange(3.0)), y)
+    >>> y
+    array([0., 2., 4.])
     """
 
     @property
@@ -48,19 +51,22 @@ class InOut(_Wrapped):
     """An argument of a launch: a NumPy array that is copied to the device and back, as every array that the kernel
     writes is.
 
-    Args:
-        value: the array.
+    Parameters
+    ----------
+    value : array_like
+        The array.
 
-    Examples:
-        >>> @cuda.jit
-        ... def double(x):
-        ...     i = cuda.grid(1)
-        ...     if i < x.size:
-        ...         x[i] *= 2
-        >>> x = np.arange(3.0)
-        >>> double[1, 4](cuda.InOut(x))
-        >>> x
-        array([0., 2., 4.])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def double(x):
+    ...     i = cuda.grid(1)
+    ...     if i < x.size:
+    ...         x[i] *= 2
+    >>> x = np.arange(3.0)
+    >>> double[1, 4](cuda.InOut(x))
+    >>> x
+    array([0., 2., 4.])
     """
 
     @property
@@ -71,19 +77,22 @@ class InOut(_Wrapped):
 class Out(InOut):
     """An argument of a launch: a NumPy array that is copied back.
 
-    Args:
-        value: the array.
+    Parameters
+    ----------
+    value : array_like
+        The array.
 
-    Examples:
-        >>> @cuda.jit
-        ... def number(x):
-        ...     i = cuda.grid(1)
-        ...     if i < x.size:
-        ...         x[i] = i
-        >>> x = np.empty(3)
-        >>> number[1, 4](cuda.Out(x))
-        >>> x
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def number(x):
+    ...     i = cuda.grid(1)
+    ...     if i < x.size:
+    ...         x[i] = i
+    >>> x = np.empty(3)
+    >>> number[1, 4](cuda.Out(x))
+    >>> x
+    array([0., 1., 2.])
     """
 
 
@@ -91,16 +100,21 @@ class Out(InOut):
 def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
     """Returns a context manager that returns the arrays as they are. They can be arguments of launches.
 
-    Args:
-        *arylist: NumPy arrays.
-        **kws: has no effect.
+    Parameters
+    ----------
+    *arylist : any
+        NumPy arrays.
+    **kws : any
+        Has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with cuda.mapped(np.ones(3)) as x:
-        ...     pass
+    Examples
+    --------
+    >>> with cuda.mapped(np.ones(3)) as x:
+    ...     pass
     """
     if kws:
         raise NotImplementedError(f"[mapped] {min(kws)}= is not supported; leave it out")
@@ -113,12 +127,14 @@ def mapped(*arylist: Any, **kws: Any) -> Iterator[Any]:
 def is_supported_version() -> bool:
     """Returns true. The compiler comes with Cuprous, so the machine's CUDA version does not matter.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cuda.is_supported_version()
-        True
+    Examples
+    --------
+    >>> cuda.is_supported_version()
+    True
     """
     return True
 
@@ -126,12 +142,15 @@ def is_supported_version() -> bool:
 def cuda_error() -> str | None:
     """Returns why the visible GPU cannot be used.
 
-    Returns:
+    Returns
+    -------
+    str or None
         A string; None if it can be used, or if no GPU is visible.
 
-    Examples:
-        >>> cuda.cuda_error() is None
-        True
+    Examples
+    --------
+    >>> cuda.cuda_error() is None
+    True
     """
     return _core.unusable_gpu_reason()
 
@@ -139,12 +158,14 @@ def cuda_error() -> str | None:
 def is_float16_supported() -> bool:
     """Returns true if kernels can compute with float16, which they can on the CPU.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cuda.is_float16_supported()
-        True
+    Examples
+    --------
+    >>> cuda.is_float16_supported()
+    True
     """
     return not is_available() or Device().supports_float16
 
@@ -152,12 +173,14 @@ def is_float16_supported() -> bool:
 def is_bfloat16_supported() -> bool:
     """Returns true if kernels can compute with bfloat16, which they can on the CPU.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cuda.is_bfloat16_supported()
-        True
+    Examples
+    --------
+    >>> cuda.is_bfloat16_supported()
+    True
     """
     return not is_available() or Device().supports_bfloat16
 
@@ -165,18 +188,22 @@ def is_bfloat16_supported() -> bool:
 def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the function itself, because a context always exists.
 
-    Args:
-        function: the function.
-
-    Returns:
+    Parameters
+    ----------
+    function : callable
         The function.
 
-    Examples:
-        >>> @cuda.require_context
-        ... def f():
-        ...     return 1
-        >>> f()
-        1
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> @cuda.require_context
+    ... def f():
+    ...     return 1
+    >>> f()
+    1
     """
     return function
 
@@ -184,8 +211,9 @@ def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
 def profile_start() -> None:
     """Waits for the recorded operations, so that a profiler sees only later work.
 
-    Examples:
-        >>> cuda.profile_start()
+    Examples
+    --------
+    >>> cuda.profile_start()
     """
     _core.synchronize()
 
@@ -193,8 +221,9 @@ def profile_start() -> None:
 def profile_stop() -> None:
     """Waits for the recorded operations, so that a profiler sees all of them.
 
-    Examples:
-        >>> cuda.profile_stop()
+    Examples
+    --------
+    >>> cuda.profile_stop()
     """
     _core.synchronize()
 
@@ -203,12 +232,14 @@ def profile_stop() -> None:
 def profiling() -> Iterator[None]:
     """Returns a context manager that calls `profile_start` before a block and `profile_stop` after it.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with cuda.profiling():
-        ...     x = cp.ones(3) + 1
+    Examples
+    --------
+    >>> with cuda.profiling():
+    ...     x = cp.ones(3) + 1
     """
     profile_start()
     yield

@@ -12,8 +12,10 @@ _DOCS = "cuprous.cuda._intrinsic_docs"
 class _Documentation:
     """The attribute `__doc__` of intrinsics, which is composed when it is read.
 
-    Args:
-        doc: the docstring of the class, and of intrinsics without a row.
+    Parameters
+    ----------
+    doc : str
+        The docstring of the class, and of intrinsics without a row.
     """
 
     def __init__(self, doc: str) -> None:

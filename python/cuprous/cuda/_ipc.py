@@ -42,15 +42,21 @@ def _check(what: str, status: int) -> None:
 class IpcHandle:
     """A handle of device memory. Other processes open it by `open_array`; the owning process cannot.
 
-    Args:
-        handle: the driver's 64 bytes.
-        size: the number of bytes.
-        offset: the bytes before the array in the driver's allocation.
-        device: the GPU's number.
+    Parameters
+    ----------
+    handle : bytes
+        The driver's 64 bytes.
+    size : int
+        The number of bytes.
+    offset : int
+        The bytes before the array in the driver's allocation.
+    device : int
+        The GPU's number.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     handle = cuda.current_context().get_ipc_handle(cp.ones(3))
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     handle = cuda.current_context().get_ipc_handle(cp.ones(3))
     """
 
     def __init__(self, handle: bytes, size: int, offset: int, device: int) -> None:
@@ -67,18 +73,24 @@ class IpcHandle:
     def of(cls, address: int, size: int, device: int) -> IpcHandle:
         """Returns the handle of memory of this process.
 
-        Args:
-            address: the address.
-            size: the number of bytes.
-            device: the GPU's number.
+        Parameters
+        ----------
+        address : int
+            The address.
+        size : int
+            The number of bytes.
+        device : int
+            The GPU's number.
 
-        Returns:
-            An `IpcHandle`.
+        Returns
+        -------
+        IpcHandle
 
-        Examples:
-            >>> if cuda.is_available():
-            ...     x = cp.ones(3)
-            ...     handle = cuda.IpcHandle.of(x.data.ptr, x.nbytes, 0)
+        Examples
+        --------
+        >>> if cuda.is_available():
+        ...     x = cp.ones(3)
+        ...     handle = cuda.IpcHandle.of(x.data.ptr, x.nbytes, 0)
         """
         driver = _driver()
         base, length = ctypes.c_uint64(), ctypes.c_size_t()
@@ -96,22 +108,34 @@ class IpcHandle:
     def open_array(self, context: Any, shape: Any, dtype: Any, strides: Any = None) -> ndarray:
         """Opens the array in another process than the owner's. `close` releases it.
 
-        Args:
-            context: for Numba's signature; it has no effect.
-            shape: the extents.
-            dtype: the dtype.
-            strides: for Numba's signature; only None.
+        Parameters
+        ----------
+        context : object
+            For Numba's signature; it has no effect.
+        shape : int or tuple of ints
+            The extents.
+        dtype : dtype
+            The dtype.
+        strides : tuple of ints, optional
+            For Numba's signature; only None.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array on the memory.
 
-        Raises:
-            NotImplementedError: for `strides`.
-            RuntimeError: in the process that owns the memory, and if the driver fails.
-            ValueError: if the handle is already open.
+        Raises
+        ------
+        NotImplementedError
+            For `strides`.
+        RuntimeError
+            In the process that owns the memory, and if the driver fails.
+        ValueError
+            If the handle is already open.
 
-        Examples:
-            >>> x = handle.open_array(cuda.current_context(), shape=(3,), dtype=np.float64)  # doctest: +SKIP
+        Examples
+        --------
+        >>> x = handle.open_array(cuda.current_context(), shape=(3,), dtype=np.float64)  # doctest: +SKIP
         """
         if self._opened is not None:
             raise ValueError("IpcHandle is already opened")
@@ -136,8 +160,9 @@ class IpcHandle:
     def close(self) -> None:
         """Releases the opened memory.
 
-        Examples:
-            >>> handle.close()  # doctest: +SKIP
+        Examples
+        --------
+        >>> handle.close()  # doctest: +SKIP
         """
         if self._opened is not None:
             synchronize()
@@ -151,13 +176,17 @@ class IpcHandle:
 class IpcArrayHandle:
     """A handle that is pickled to another process, where `with handle as array:` opens the array.
 
-    Args:
-        ipc_handle: the handle of its memory.
-        array_desc: a dict of "shape", "strides" and "dtype".
+    Parameters
+    ----------
+    ipc_handle : IpcHandle
+        The handle of its memory.
+    array_desc : dict
+        A dict of "shape", "strides" and "dtype".
 
-    Examples:
-        >>> with handle as x:  # doctest: +SKIP
-        ...     print(x.sum())
+    Examples
+    --------
+    >>> with handle as x:  # doctest: +SKIP
+    ...     print(x.sum())
     """
 
     def __init__(self, ipc_handle: IpcHandle, array_desc: dict[str, Any]) -> None:
@@ -182,9 +211,12 @@ class IpcArrayHandle:
 def handle_of(array: Any) -> IpcArrayHandle:
     """The handle of an array on a GPU.
 
-    Raises:
-        NotImplementedError: for an array with gaps.
-        RuntimeError: for one on the CPU.
+    Raises
+    ------
+    NotImplementedError
+        For an array with gaps.
+    RuntimeError
+        For one on the CPU.
     """
     if not hasattr(array, "__cuda_array_interface__"):
         raise RuntimeError("get_ipc_handle needs an array on a GPU; on the CPU use multiprocessing.shared_memory")
@@ -201,23 +233,35 @@ def handle_of(array: Any) -> IpcArrayHandle:
 def open_ipc_array(handle: Any, shape: Any, dtype: Any, strides: Any = None, offset: int = 0) -> Iterator[ndarray]:
     """Returns a context manager that opens the array of a handle's 64 bytes.
 
-    Args:
-        handle: the bytes.
-        shape: the extents.
-        dtype: the dtype.
-        strides: for Numba's signature; only None.
-        offset: the bytes before the array in the driver's allocation.
+    Parameters
+    ----------
+    handle : bytes
+        The bytes.
+    shape : int or tuple of ints
+        The extents.
+    dtype : dtype
+        The dtype.
+    strides : tuple of ints, optional
+        For Numba's signature; only None.
+    offset : int, default 0
+        The bytes before the array in the driver's allocation.
 
-    Returns:
+    Returns
+    -------
+    context manager
         A context manager, whose value is the array.
 
-    Raises:
-        NotImplementedError: for `strides`.
-        RuntimeError: without a GPU, and if the driver fails.
+    Raises
+    ------
+    NotImplementedError
+        For `strides`.
+    RuntimeError
+        Without a GPU, and if the driver fails.
 
-    Examples:
-        >>> with cuda.open_ipc_array(handle, shape=(3,), dtype=np.float64) as x:  # doctest: +SKIP
-        ...     print(x.sum())
+    Examples
+    --------
+    >>> with cuda.open_ipc_array(handle, shape=(3,), dtype=np.float64) as x:  # doctest: +SKIP
+    ...     print(x.sum())
     """
     dtype = np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize

@@ -39,20 +39,26 @@ class Dispatcher(_core.Kernel):
     It is compiled at the first launch with new argument types. NumPy arrays are copied to the device and back,
     device arrays are used in place.
 
-    Args:
-        function: the function.
-        device: whether kernels call it.
-        callbacks: what loading and unloading its module calls.
-        **options: the options of `cuda.jit`.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    device : bool, default False
+        Whether kernels call it.
+    callbacks : callable, optional
+        What loading and unloading its module calls.
+    options : tuple of str
+        The options of `cuda.jit`.
 
-    Examples:
-        >>> @cuda.jit
-        ... def zero(x):
-        ...     x[cuda.grid(1)] = 0
-        >>> x = np.ones(4)
-        >>> zero[1, 4](x)
-        >>> x
-        array([0., 0., 0., 0.])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def zero(x):
+    ...     x[cuda.grid(1)] = 0
+    >>> x = np.ones(4)
+    >>> zero[1, 4](x)
+    >>> x
+    array([0., 0., 0., 0.])
     """
 
     #: True if it accepts only the types of its decorator or of `specialize`.
@@ -104,48 +110,64 @@ class Dispatcher(_core.Kernel):
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Any:
         """Returns the kernel with a grid and a block, as `kernel[griddim, blockdim, stream, sharedmem]` does.
 
-        Args:
-            griddim: the number of blocks, a number or up to three.
-            blockdim: the number of threads of a block, a number or up to three.
-            stream: the stream. Work runs in the order of the program on any of them.
-            sharedmem: the bytes of dynamic shared memory.
+        Parameters
+        ----------
+        griddim : int
+            The number of blocks, a number or up to three.
+        blockdim : int
+            The number of threads of a block, a number or up to three.
+        stream : Stream, default 0
+            The stream. Work runs in the order of the program on any of them.
+        sharedmem : int, default 0
+            The bytes of dynamic shared memory.
 
-        Returns:
+        Returns
+        -------
+        callable
             A function that launches the kernel.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> x = np.ones(4)
-            >>> zero.configure(1, 4)(x)
-            >>> x
-            array([0., 0., 0., 0.])
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> x = np.ones(4)
+        >>> zero.configure(1, 4)(x)
+        >>> x
+        array([0., 0., 0., 0.])
         """
         return self[griddim, blockdim, stream, sharedmem]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Returns a launch with at least a number of threads. The last block may have more.
 
-        Args:
-            ntasks: the number of threads.
-            tpb: the number of threads of a block; 0 for one that fits.
-            stream: the stream. Work runs in the order of the program on any of them.
-            sharedmem: the bytes of dynamic shared memory.
+        Parameters
+        ----------
+        ntasks : int
+            The number of threads.
+        tpb : int, default 0
+            The number of threads of a block; 0 for one that fits.
+        stream : Stream, default 0
+            The stream. Work runs in the order of the program on any of them.
+        sharedmem : int, default 0
+            The bytes of dynamic shared memory.
 
-        Returns:
+        Returns
+        -------
+        callable
             A function that launches the kernel.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     i = cuda.grid(1)
-            ...     if i < x.size:
-            ...         x[i] = 0
-            >>> x = np.ones(5)
-            >>> zero.forall(x.size)(x)
-            >>> x
-            array([0., 0., 0., 0., 0.])
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         x[i] = 0
+        >>> x = np.ones(5)
+        >>> zero.forall(x.size)(x)
+        >>> x
+        array([0., 0., 0., 0., 0.])
         """
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
@@ -160,16 +182,19 @@ class Dispatcher(_core.Kernel):
     def compile(self, sig: Any) -> None:
         """Compiles the kernel for argument types.
 
-        Args:
-            sig: the types, as a string, a signature or a tuple.
+        Parameters
+        ----------
+        sig : str or tuple of types
+            The types, as a string, a signature or a tuple.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.compile("void(float64[:])")
-            >>> len(zero.signatures)
-            1
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.compile("void(float64[:])")
+        >>> len(zero.signatures)
+        1
         """
         found = types.signature_of(sig)
         returns = isinstance(found, types.Signature) and found.return_type is not types.none
@@ -183,12 +208,13 @@ class Dispatcher(_core.Kernel):
         """Discards the compiled code, so that globals are read again. A kernel with declared types is compiled for them
         at once.
 
-        Examples:
-            >>> factor = 2
-            >>> @cuda.jit
-            ... def scale(x):
-            ...     x[cuda.grid(1)] *= factor
-            >>> scale.recompile()
+        Examples
+        --------
+        >>> factor = 2
+        >>> @cuda.jit
+        ... def scale(x):
+        ...     x[cuda.grid(1)] *= factor
+        >>> scale.recompile()
         """
         self.forget()
         for args in self._declared:
@@ -197,21 +223,27 @@ class Dispatcher(_core.Kernel):
     def specialize(self, *args: Any) -> Dispatcher:
         """Returns a kernel that accepts only some argument types.
 
-        Args:
-            *args: the types, or values that have them.
+        Parameters
+        ----------
+        *args : any
+            The types, or values that have them.
 
-        Returns:
-            A `Dispatcher`.
+        Returns
+        -------
+        Dispatcher
 
-        Raises:
-            RuntimeError: if the kernel is already specialized.
+        Raises
+        ------
+        RuntimeError
+            If the kernel is already specialized.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.specialize(np.ones(4)).signatures
-            [(array(float64, 1d, C),)]
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.specialize(np.ones(4)).signatures
+        [(array(float64, 1d, C),)]
         """
         if self.specialized:
             raise RuntimeError("Dispatcher already specialized")
@@ -240,18 +272,22 @@ class Dispatcher(_core.Kernel):
     def cuda_source(self, *signature: Any) -> str:
         """Returns the CUDA C++ of the kernel.
 
-        Args:
-            *signature: the argument types, by default those that it is compiled for.
+        Parameters
+        ----------
+        *signature : any
+            The argument types, by default those that it is compiled for.
 
-        Returns:
-            A string.
+        Returns
+        -------
+        str
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> "__global__" in zero.cuda_source("void(float64[:])")
-            True
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> "__global__" in zero.cuda_source("void(float64[:])")
+        True
         """
         if signature:
             args = types.argument_types(signature[0] if len(signature) == 1 else signature)
@@ -261,30 +297,35 @@ class Dispatcher(_core.Kernel):
     def native_code(self) -> str:
         """Returns the code that runs: on the CPU the compiler's intermediate code, on a GPU the CUDA C++.
 
-        Returns:
-            A string.
+        Returns
+        -------
+        str
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> len(zero.native_code()) > 0
-            True
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> len(zero.native_code()) > 0
+        True
         """
         return "\n".join(code for _, _, _, code in self.listing())
 
     def inspect_types(self, file: Any = None) -> None:
         """Prints the types that the kernel is compiled for.
 
-        Args:
-            file: where to print, by default the standard output.
+        Parameters
+        ----------
+        file : file, optional
+            Where to print, by default the standard output.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.inspect_types()
-            zero (array(float64, 1d, A),)
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.inspect_types()
+        zero (array(float64, 1d, A),)
         """
         for signature in self.signatures:
             print(f"{self.__name__} {signature}", file=file)  # type: ignore[attr-defined]
@@ -292,43 +333,56 @@ class Dispatcher(_core.Kernel):
     def inspect_llvm(self, signature: Any = None) -> Any:
         """Raises an error: kernels do not go through LLVM. `cuda_source` returns their code.
 
-        Args:
-            signature: the argument types.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types.
 
-        Returns:
-            Nothing.
+        Returns
+        -------
+        None
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.inspect_llvm()
-            Traceback (most recent call last):
-                ...
-            NotImplementedError: [inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.inspect_llvm()
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: [inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()
         """
         raise NotImplementedError("[inspect_llvm] kernels are CUDA C++ here: use kernel.cuda_source()")
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """Returns the PTX of the kernel.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        str
             A string, or without a signature a dict of strings by argument types.
 
-        Raises:
-            RuntimeError: if NVRTC is not installed.
+        Raises
+        ------
+        RuntimeError
+            If NVRTC is not installed.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> ptx = zero.inspect_asm()  # doctest: +SKIP
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> ptx = zero.inspect_asm()  # doctest: +SKIP
         """
         from cuprous.cuda._ptx import ptx  # imports NVRTC's interface
 
@@ -339,23 +393,29 @@ class Dispatcher(_core.Kernel):
     def inspect_sass(self, signature: Any = None) -> Any:
         """Raises an error: no disassembler is included.
 
-        Args:
-            signature: the argument types.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types.
 
-        Returns:
-            Nothing.
+        Returns
+        -------
+        None
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
 
-        Examples:
-            >>> @cuda.jit
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.inspect_sass()
-            Traceback (most recent call last):
-                ...
-            NotImplementedError: [inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++
+        Examples
+        --------
+        >>> @cuda.jit
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.inspect_sass()
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: [inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++
         """
         raise NotImplementedError("[inspect_sass] is not supported; inspect_asm gives PTX, cuda_source CUDA C++")
 
@@ -376,90 +436,115 @@ class Dispatcher(_core.Kernel):
     def get_regs_per_thread(self, signature: Any = None) -> Any:
         """Returns the number of registers of a thread, which is 0 on the CPU.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.get_regs_per_thread() >= 0
-            True
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.get_regs_per_thread() >= 0
+        True
         """
         return self._fact("registers", signature)
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
         """Returns the bytes of static shared memory of a block.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.get_shared_mem_per_block()
-            0
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.get_shared_mem_per_block()
+        0
         """
         return self._fact("static_shared", signature)
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
         """Returns the bytes of a thread's own memory.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.get_local_mem_per_thread() >= 0
-            True
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.get_local_mem_per_thread() >= 0
+        True
         """
         return self._fact("local", signature)
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """Returns the number of threads that a block may have.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.get_max_threads_per_block() >= 256
-            True
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.get_max_threads_per_block() >= 256
+        True
         """
         return self._fact("max_threads", signature)
 
     def get_const_mem_size(self, signature: Any = None) -> Any:
         """Returns the bytes of constant memory of the kernel.
 
-        Args:
-            signature: the argument types, by default all that it is compiled for.
+        Parameters
+        ----------
+        signature : str or tuple of types, optional
+            The argument types, by default all that it is compiled for.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer; without a signature a dict of integers by argument types, unless the kernel is specialized.
 
-        Examples:
-            >>> @cuda.jit("void(float64[:])")
-            ... def zero(x):
-            ...     x[cuda.grid(1)] = 0
-            >>> zero.get_const_mem_size() >= 0
-            True
+        Examples
+        --------
+        >>> @cuda.jit("void(float64[:])")
+        ... def zero(x):
+        ...     x[cuda.grid(1)] = 0
+        >>> zero.get_const_mem_size() >= 0
+        True
         """
         return self._fact("constant", signature)
 
@@ -529,53 +614,79 @@ def jit(
 ) -> Any:  # fmt: skip
     """Makes a function a kernel, or with `device=True` one that kernels call.
 
-    Args:
-        func_or_sig: the function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a list
-            of them, for which it is compiled at once.
-        device: kernels call it; it may return a value.
-        inline: has no effect: the compiler decides.
-        forceinline: has no effect: the compiler decides.
-        link: code whose functions it calls (`declare_device`): files (CUDA C++ as .cu; device code as .ptx, .cubin,
-            .fatbin, .o, .a, .ltoir) or objects such as `cuda.CUSource`, `cuda.Cubin`. It only runs on GPUs then. The
-            driver links device code; for .ltoir nvJitLink does (`pip install nvidia-nvjitlink`).
-        debug: True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples,
-            and raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the
-            launch, which then waits for the kernel.
-        opt: accepted; code is always optimized.
-        lineinfo: as for the CUDA compiler.
-        cache: accepted; compiled code is always kept on disk.
-        fastmath: approximate functions and divisions.
-        max_registers: as for the CUDA compiler.
-        launch_bounds: as for the CUDA compiler.
-        boundscheck: indices beyond an array raise an IndexError with the array, the index, the shape, the thread and
-            the line.
-        fma: a multiplication and an addition may become one instruction.
-        lto: has no effect: the compiler decides.
-        shared_memory_carveout: accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
-        check: runs the kernel on the CPU, one thread after the other, and raises a KernelCheckError for races, reads of
-            shared and local arrays that were not written, and barriers that not all threads of a block reach; checks
-            indices as `boundscheck` does. Left out: True if the environment has CUPROUS_KERNEL_CHECK=1.
-        **unknown: for clear errors about options that do not exist.
+    Parameters
+    ----------
+    func_or_sig : callable, optional
+        The function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a list of them, for
+        which it is compiled at once.
+    device : bool, default False
+        Kernels call it; it may return a value.
+    inline : str or bool, default "never"
+        Has no effect: the compiler decides.
+    forceinline : bool, default False
+        Has no effect: the compiler decides.
+    link : sequence of str, optional
+        Code whose functions it calls (`declare_device`): files (CUDA C++ as .cu; device code as .ptx, .cubin, .fatbin,
+        .o, .a, .ltoir) or objects such as `cuda.CUSource`, `cuda.Cubin`. It only runs on GPUs then. The driver links
+        device code; for .ltoir nvJitLink does (`pip install nvidia-nvjitlink`).
+    debug : bool, optional
+        True also looks for divisions by zero (with `fastmath` not for those of `/`) and indices beyond tuples, and
+        raises. False: what the kernel raises itself ends the thread only; left out, that is raised at the launch, which
+        then waits for the kernel.
+    opt : bool, optional
+        Accepted; code is always optimized.
+    lineinfo : bool, default False
+        As for the CUDA compiler.
+    cache : bool, default False
+        Accepted; compiled code is always kept on disk.
+    fastmath : bool, default False
+        Approximate functions and divisions.
+    max_registers : int, optional
+        As for the CUDA compiler.
+    launch_bounds : int or tuple of ints, optional
+        As for the CUDA compiler.
+    boundscheck : bool, optional
+        Indices beyond an array raise an IndexError with the array, the index, the shape, the thread and the line.
+    fma : bool, default True
+        A multiplication and an addition may become one instruction.
+    lto : bool, optional
+        Has no effect: the compiler decides.
+    shared_memory_carveout : int or str, optional
+        Accepted (-1 to 100, "default", "MaxL1", "MaxShared"); the driver divides the memory.
+    check : bool, optional
+        Runs the kernel on the CPU, one thread after the other, and raises a KernelCheckError for races, reads of shared
+        and local arrays that were not written, and barriers that not all threads of a block reach; checks indices as
+        `boundscheck` does. Left out: True if the environment has CUPROUS_KERNEL_CHECK=1.
+    **unknown : any
+        For clear errors about options that do not exist.
 
-    Returns:
+    Returns
+    -------
+    callable
         A kernel or device function (`Dispatcher`); a decorator if no function is given.
 
-    Raises:
-        TypeError: for other options, and for an invalid signature.
-        LinkerError: for a file to link that does not exist.
-        ValueError: for an invalid `shared_memory_carveout`.
-        TypingError, UnsupportedError: if the function cannot be compiled, with the source location and what to do.
+    Raises
+    ------
+    TypeError
+        For other options, and for an invalid signature.
+    LinkerError
+        For a file to link that does not exist.
+    ValueError
+        For an invalid `shared_memory_carveout`.
+    TypingError, UnsupportedError
+        If the function cannot be compiled, with the source location and what to do.
 
-    Examples:
-        >>> @cuda.jit
-        ... def add(x, y, out):
-        ...     i = cuda.grid(1)
-        ...     if i < out.size:
-        ...         out[i] = x[i] + y[i]
-        >>> out = cuda.device_array(3)
-        >>> add[1, 32](np.arange(3.0), np.ones(3), out)
-        >>> out.copy_to_host()
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def add(x, y, out):
+    ...     i = cuda.grid(1)
+    ...     if i < out.size:
+    ...         out[i] = x[i] + y[i]
+    >>> out = cuda.device_array(3)
+    >>> add[1, 32](np.arange(3.0), np.ones(3), out)
+    >>> out.copy_to_host()
+    array([1., 2., 3.])
     """
     if unknown:
         raise TypeError(f"jit() got an unexpected keyword argument '{min(unknown)}'")

@@ -22,22 +22,31 @@ _CODE = ("ptx", "cubin", "fatbin", "a", "o", "obj", "lib", "ltoir")
 class LinkableCode:
     """Code to link into a kernel, by its contents. The subclass determines the kind.
 
-    Args:
-        data: text or bytes, or a file object.
-        name: its name in messages.
-        setup_callback: called with each module (`LoadedModule`) that the code is loaded in, before its first launch.
-        teardown_callback: called with it before it is unloaded: when its kernel is freed, the context is reset, or the
-            program ends.
-        nrt: for Numba's signature; only False.
+    Parameters
+    ----------
+    data : object
+        Text or bytes, or a file object.
+    name : str, optional
+        Its name in messages.
+    setup_callback : callable, optional
+        Called with each module (`LoadedModule`) that the code is loaded in, before its first launch.
+    teardown_callback : callable, optional
+        Called with it before it is unloaded: when its kernel is freed, the context is reset, or the program ends.
+    nrt : bool, default False
+        For Numba's signature; only False.
 
-    Raises:
-        NotImplementedError: for `nrt`.
-        TypeError: for callbacks that cannot be called.
+    Raises
+    ------
+    NotImplementedError
+        For `nrt`.
+    TypeError
+        For callbacks that cannot be called.
 
-    Examples:
-        >>> code = cuda.CUSource('extern "C" __device__ int one(int* result) { *result = 1; return 0; }')
-        >>> code.kind
-        'cu'
+    Examples
+    --------
+    >>> code = cuda.CUSource('extern "C" __device__ int one(int* result) { *result = 1; return 0; }')
+    >>> code.kind
+    'cu'
     """
 
     #: The ending of files of the kind.
@@ -113,9 +122,12 @@ def _piece(item: Any) -> tuple[str, str, bytes]:
 def linked(function: Any, link: Any) -> Linked:
     """Returns what a function is linked with: `link=`, and the links of the functions that it calls.
 
-    Raises:
-        LinkerError: for a file that does not exist.
-        RuntimeError: for files of unknown kinds.
+    Raises
+    ------
+    LinkerError
+        For a file that does not exist.
+    RuntimeError
+        For files of unknown kinds.
     """
     items: list[Any] = [link] if isinstance(link, (str, os.PathLike, LinkableCode)) else list(link)
     declared = called(function)
@@ -215,8 +227,10 @@ class DeclaredFunction:
     def prototype(self) -> str:
         """The declaration in C++.
 
-        Raises:
-            NotImplementedError: for types without a C name.
+        Raises
+        ------
+        NotImplementedError
+            For types without a C name.
         """
         wanted = [self.sig.return_type, *self.sig.args]
         for ty in wanted:
@@ -239,23 +253,35 @@ class DeclaredFunction:
 def declare_device(name: str, sig: Any, link: Any = (), use_cooperative: bool = False, abi: str = "numba") -> Any:
     """Declares a function of CUDA C++ that kernels can call.
 
-    Args:
-        name: its name; it is `extern "C" __device__`.
-        sig: the types of its arguments and result, which are numbers.
-        link: its source or device code, as `link=` of `cuda.jit`, which need not name it again then.
-        use_cooperative: for Numba's signature; only False.
-        abi: "numba" for `int bar(int* result, int a)`, which returns 0; "c" for `int bar(int a)`.
+    Parameters
+    ----------
+    name : str
+        Its name; it is `extern "C" __device__`.
+    sig : str or tuple of types
+        The types of its arguments and result, which are numbers.
+    link : sequence of str, optional
+        Its source or device code, as `link=` of `cuda.jit`, which need not name it again then.
+    use_cooperative : bool, default False
+        For Numba's signature; only False.
+    abi : str, default "numba"
+        "numba" for `int bar(int* result, int a)`, which returns 0; "c" for `int bar(int a)`.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, which only kernels call.
 
-    Raises:
-        NotImplementedError: for `use_cooperative`. Arrays and tuples are refused where a kernel calls it.
-        TypeError: for a signature without a return type.
+    Raises
+    ------
+    NotImplementedError
+        For `use_cooperative`. Arrays and tuples are refused where a kernel calls it.
+    TypeError
+        For a signature without a return type.
 
-    Examples:
-        >>> cuda.declare_device("bar", "int32(int32)")
-        <cuda function bar: int32(int32)>
+    Examples
+    --------
+    >>> cuda.declare_device("bar", "int32(int32)")
+    <cuda function bar: int32(int32)>
     """
     if use_cooperative:
         raise NotImplementedError("[cuda.declare_device] use_cooperative=True is not supported; leave it out")

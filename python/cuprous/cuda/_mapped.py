@@ -95,27 +95,41 @@ def mapped_array(
 
     Launches take it: on a GPU they get and return a copy, and on the CPU they use it in place.
 
-    Args:
-        shape: the extents.
-        dtype: the dtype.
-        strides: for Numba's signature; only None.
-        order: the memory order, "C" or "F".
-        stream: what `__cuda_array_interface__` names for other libraries to wait for.
-        portable: has no effect: all contexts see the memory.
-        wc: whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents.
+    dtype : dtype, optional
+        The dtype.
+    strides : tuple of ints, optional
+        For Numba's signature; only None.
+    order : str, default "C"
+        The memory order, "C" or "F".
+    stream : int, default 0
+        What `__cuda_array_interface__` names for other libraries to wait for.
+    portable : bool, default False
+        Has no effect: all contexts see the memory.
+    wc : bool, default False
+        Whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array.
 
-    Raises:
-        NotImplementedError: for `strides`.
-        RuntimeError: if the driver fails.
+    Raises
+    ------
+    NotImplementedError
+        For `strides`.
+    RuntimeError
+        If the driver fails.
 
-    Examples:
-        >>> x = cuda.mapped_array(3)
-        >>> x[:] = 1
-        >>> x.sum()
-        MappedNDArray(3.)
+    Examples
+    --------
+    >>> x = cuda.mapped_array(3)
+    >>> x[:] = 1
+    >>> x.sum()
+    MappedNDArray(3.)
     """
     flags = _PORTABLE | _DEVICEMAP | (_WRITECOMBINED if wc else 0)
     return shared("mapped_array", MappedNDArray, shape, dtype, strides, order, stream, flags)
@@ -124,18 +138,26 @@ def mapped_array(
 def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
     """Returns a `mapped_array` of the shape, dtype and order of another array.
 
-    Args:
-        ary: the other array.
-        stream: what `__cuda_array_interface__` names for other libraries to wait for.
-        portable: has no effect: all contexts see the memory.
-        wc: whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
+    Parameters
+    ----------
+    ary : array_like
+        The other array.
+    stream : int, default 0
+        What `__cuda_array_interface__` names for other libraries to wait for.
+    portable : bool, default False
+        Has no effect: all contexts see the memory.
+    wc : bool, default False
+        Whether memory is write-combined: writes bypass the CPU's cache, and reads are slow.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array.
 
-    Examples:
-        >>> cuda.mapped_array_like(np.ones((2, 3))).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cuda.mapped_array_like(np.ones((2, 3))).shape
+    (2, 3)
     """
     return mapped_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream, wc=wc)
 
@@ -145,26 +167,39 @@ def managed_array(
 ) -> Any:
     """Returns a NumPy array in memory that the driver moves between host and GPU. Launches take it as a `mapped_array`.
 
-    Args:
-        shape: the extents.
-        dtype: the dtype.
-        strides: for Numba's signature; only None.
-        order: the memory order, "C" or "F".
-        stream: what `__cuda_array_interface__` names for other libraries to wait for.
-        attach_global: whether all streams of all GPUs can access it from the start.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents.
+    dtype : dtype, optional
+        The dtype.
+    strides : tuple of ints, optional
+        For Numba's signature; only None.
+    order : str, default "C"
+        The memory order, "C" or "F".
+    stream : int, default 0
+        What `__cuda_array_interface__` names for other libraries to wait for.
+    attach_global : bool, default True
+        Whether all streams of all GPUs can access it from the start.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array.
 
-    Raises:
-        NotImplementedError: for `strides`.
-        RuntimeError: if the driver fails.
+    Raises
+    ------
+    NotImplementedError
+        For `strides`.
+    RuntimeError
+        If the driver fails.
 
-    Examples:
-        >>> x = cuda.managed_array(3)
-        >>> x[:] = 1
-        >>> x.sum()
-        ManagedNDArray(3.)
+    Examples
+    --------
+    >>> x = cuda.managed_array(3)
+    >>> x[:] = 1
+    >>> x.sum()
+    ManagedNDArray(3.)
     """
     return shared(
         "managed_array", ManagedNDArray, shape, dtype, strides, order, stream, _GLOBAL if attach_global else _HOST

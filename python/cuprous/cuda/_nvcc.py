@@ -22,8 +22,10 @@ def _wheels() -> list[Path]:
 def find_nvcc() -> list[str]:
     """Returns the command, found in NVCC, PATH, CUDA_HOME or CUDA_PATH, NVIDIA's wheels, `/usr/local/cuda`.
 
-    Raises:
-        RuntimeError: if it is not found, with what to install.
+    Raises
+    ------
+    RuntimeError
+        If it is not found, with what to install.
     """
     if os.environ.get("NVCC"):
         return shlex.split(os.environ["NVCC"])
@@ -43,8 +45,10 @@ def find_nvcc() -> list[str]:
 def device_runtime() -> Path:
     """Returns the path of the library for kernels that launch kernels.
 
-    Raises:
-        RuntimeError: if it is not installed, with what to install.
+    Raises
+    ------
+    RuntimeError
+        If it is not installed, with what to install.
     """
     for root in (*_wheels(), *toolkits()):
         for folder in ("lib", "lib64"):
@@ -69,9 +73,11 @@ def _run(command: list[str], what: str, source: str, file: str) -> str:
 def compile_source(source: str, name: str, target: str, options: Sequence[str] = ()) -> Compiled:
     """Device code of CUDA C++ for a target as `sm_90`; where an option asks for separate compilation, linked.
 
-    Raises:
-        RuntimeError: if there is no nvcc, or the source has errors: the message has the command, its words and the
-            lines around the first error.
+    Raises
+    ------
+    RuntimeError
+        If there is no nvcc, or the source has errors: the message has the command, its words and the lines around the
+        first error.
     """
     nvcc = find_nvcc()
     program = Path(shutil.which(nvcc[0]) or nvcc[0])

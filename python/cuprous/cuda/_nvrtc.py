@@ -75,8 +75,10 @@ def _call(name: str, *args: Any) -> None:
 def version() -> tuple[int, int]:
     """NVRTC's version.
 
-    Raises:
-        RuntimeError: if NVRTC is not installed, with what to install.
+    Raises
+    ------
+    RuntimeError
+        If NVRTC is not installed, with what to install.
     """
     major, minor = ctypes.c_int(), ctypes.c_int()
     _call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
@@ -106,18 +108,28 @@ def compile_source(
 ) -> Compiled:  # fmt: skip
     """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
 
-    Args:
-        source: the source.
-        name: what messages call it.
-        target: what to compile for.
-        options: further options of the compiler.
-        kind: "PTX", "CUBIN" or "LTOIR" (link-time code); what the target says if it is None.
-        headers: what files of these names hold that the source includes.
-        expressions: names such as `sum<float>` that are wanted as the linker knows them; templates are instantiated.
+    Parameters
+    ----------
+    source : str
+        The source.
+    name : str
+        What messages call it.
+    target : str
+        What to compile for.
+    options : sequence of str, optional
+        Further options of the compiler.
+    kind : str, optional
+        "PTX", "CUBIN" or "LTOIR" (link-time code); what the target says if it is None.
+    headers : mapping of str to str, optional
+        What files of these names hold that the source includes.
+    expressions : sequence of str, optional
+        Names such as `sum<float>` that are wanted as the linker knows them; templates are instantiated.
 
-    Raises:
-        RuntimeError: if there is no NVRTC, or the source has errors: the message is the compiler's log with the lines
-            around the first error.
+    Raises
+    ------
+    RuntimeError
+        If there is no NVRTC, or the source has errors: the message is the compiler's log with the lines around the
+        first error.
     """
     said = [option.lstrip("-") for option in options]
     defaults = [] if any(o.startswith("std") for o in said) else ["--std=c++17"]

@@ -20,10 +20,11 @@ class PinnedMemoryPointer:
     """A block of page-locked memory that supports Python's buffer protocol: `numpy.frombuffer(pointer, dtype)`.
     On a machine without a GPU it is ordinary memory.
 
-    Examples:
-        >>> memory = cuda.alloc_pinned_memory(16)
-        >>> np.frombuffer(memory, "f8", 2).size
-        2
+    Examples
+    --------
+    >>> memory = cuda.alloc_pinned_memory(16)
+    >>> np.frombuffer(memory, "f8", 2).size
+    2
     """
 
     #: Keeps the block; when it is collected, the block returns to its pool.
@@ -37,12 +38,14 @@ class PinnedMemoryPointer:
     def size(self) -> int:
         """Returns the number of bytes.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> cuda.alloc_pinned_memory(16).size() >= 16
-            True
+        Examples
+        --------
+        >>> cuda.alloc_pinned_memory(16).size() >= 16
+        True
         """
         return ctypes.sizeof(self)  # type: ignore[arg-type]
 
@@ -61,18 +64,23 @@ def new_block(size: int) -> Any:
 class PinnedMemoryPool:
     """A pool of page-locked memory: blocks that are no longer in use are kept for the next request of their size.
 
-    Args:
-        allocator: for CuPy's signature; only None, the driver's page-locked memory.
+    Parameters
+    ----------
+    allocator : callable, optional
+        For CuPy's signature; only None, the driver's page-locked memory.
 
-    Raises:
-        NotImplementedError: for an allocator.
+    Raises
+    ------
+    NotImplementedError
+        For an allocator.
 
-    Examples:
-        >>> pool = cp.cuda.PinnedMemoryPool()
-        >>> block = pool.malloc(1000)
-        >>> del block
-        >>> pool.n_free_blocks()
-        1
+    Examples
+    --------
+    >>> pool = cp.cuda.PinnedMemoryPool()
+    >>> block = pool.malloc(1000)
+    >>> del block
+    >>> pool.n_free_blocks()
+    1
     """
 
     def __init__(self, allocator: Any = None) -> None:
@@ -84,15 +92,19 @@ class PinnedMemoryPool:
     def malloc(self, size: int) -> PinnedMemoryPointer:
         """Returns a block of at least `size` bytes.
 
-        Args:
-            size: the number of bytes.
+        Parameters
+        ----------
+        size : int
+            The number of bytes.
 
-        Returns:
-            A `PinnedMemoryPointer`.
+        Returns
+        -------
+        PinnedMemoryPointer
 
-        Examples:
-            >>> cp.cuda.PinnedMemoryPool().malloc(1000).size()
-            1024
+        Examples
+        --------
+        >>> cp.cuda.PinnedMemoryPool().malloc(1000).size()
+        1024
         """
         size = operator.index(size)
         rounded = max(_LEAST, 1 << (size - 1).bit_length()) if size else _LEAST
@@ -112,12 +124,14 @@ class PinnedMemoryPool:
     def n_free_blocks(self) -> int:
         """Returns the number of blocks that are kept and not in use.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> cp.cuda.PinnedMemoryPool().n_free_blocks()
-            0
+        Examples
+        --------
+        >>> cp.cuda.PinnedMemoryPool().n_free_blocks()
+        0
         """
         with self._lock:
             return sum(map(len, self._free.values()))
@@ -125,8 +139,9 @@ class PinnedMemoryPool:
     def free_all_blocks(self) -> None:
         """Frees the blocks that are not in use.
 
-        Examples:
-            >>> cp.get_default_pinned_memory_pool().free_all_blocks()
+        Examples
+        --------
+        >>> cp.get_default_pinned_memory_pool().free_all_blocks()
         """
         with self._lock:
             self._free.clear()
@@ -138,15 +153,18 @@ _POOL = PinnedMemoryPool()
 def get_default_pinned_memory_pool() -> PinnedMemoryPool:
     """Returns the pool of pinned host memory.
 
-    Returns:
-        A `PinnedMemoryPool`.
+    Returns
+    -------
+    PinnedMemoryPool
 
-    See Also:
-        get_default_memory_pool
+    See Also
+    --------
+    get_default_memory_pool
 
-    Examples:
-        >>> type(cp.get_default_pinned_memory_pool()).__name__
-        'PinnedMemoryPool'
+    Examples
+    --------
+    >>> type(cp.get_default_pinned_memory_pool()).__name__
+    'PinnedMemoryPool'
     """
     return _POOL
 

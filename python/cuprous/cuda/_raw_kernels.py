@@ -49,30 +49,44 @@ class RawModule:
     NVIDIA's headers are found where its wheels are: `<cuda_fp16.h>` and `<cooperative_groups.h>` in
     `nvidia-cuda-runtime`, `<cub/…>`, `<thrust/…>` and `<cuda/std/…>` in `nvidia-cuda-cccl`.
 
-    Args:
-        code: the source.
-        path: a file with source (`.cu`) or device code (`.cubin`, `.fatbin`, `.ptx`).
-        options: options for the compiler. `-dc` compiles separately and links with the device's runtime, so that
-            kernels may launch kernels.
-        backend: "nvrtc", or "nvcc", which is looked for on PATH, in CUDA_HOME and among NVIDIA's wheels.
-        translate_cucomplex: CUDA's complex numbers become CuPy's.
-        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
-        name_expressions: names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates
-            are instantiated for them.
-        jitify: headers of the standard library (`<type_traits>`) are those of `<cuda/std/…>`, and headers that are not
-            found count as empty, with a warning.
+    Parameters
+    ----------
+    code : str, optional
+        The source.
+    path : str, optional
+        A file with source (`.cu`) or device code (`.cubin`, `.fatbin`, `.ptx`).
+    options : tuple of str, optional
+        Options for the compiler. `-dc` compiles separately and links with the device's runtime, so that kernels may
+        launch kernels.
+    backend : str, default "nvrtc"
+        "nvrtc", or "nvcc", which is looked for on PATH, in CUDA_HOME and among NVIDIA's wheels.
+    translate_cucomplex : bool, default False
+        CUDA's complex numbers become CuPy's.
+    enable_cooperative_groups : bool, default False
+        All blocks of a launch run at once, so that they may wait for one another.
+    name_expressions : sequence of str, optional
+        Names such as `sum<float>` that `get_function` and `get_global` will be asked for; templates are instantiated
+        for them.
+    jitify : bool, optional
+        Headers of the standard library (`<type_traits>`) are those of `<cuda/std/…>`, and headers that are not found
+        count as empty, with a warning.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
-        RuntimeError: if the source does not compile, with the compiler's log and the lines around the first error; if
-            the compiler asked for is not installed, with what to install.
-        ValueError: for another backend, and `name_expressions` with nvcc.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
+    RuntimeError
+        If the source does not compile, with the compiler's log and the lines around the first error; if the compiler
+        asked for is not installed, with what to install.
+    ValueError
+        For another backend, and `name_expressions` with nvcc.
 
-    Examples:
-        >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
-        >>> zero = module.get_function("zero")
-        >>> x = cp.ones(4, cp.float32)
-        >>> zero((1,), (4,), (x,))  # doctest: +SKIP
+    Examples
+    --------
+    >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+    >>> zero = module.get_function("zero")
+    >>> x = cp.ones(4, cp.float32)
+    >>> zero((1,), (4,), (x,))  # doctest: +SKIP
     """
 
     def __init__(
@@ -193,15 +207,20 @@ class RawModule:
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now instead of at the first use.
 
-        Args:
-            log_stream: a text stream for the compiler's log.
+        Parameters
+        ----------
+        log_stream : file, optional
+            A text stream for the compiler's log.
 
-        Raises:
-            RuntimeError: if the source does not compile.
+        Raises
+        ------
+        RuntimeError
+            If the source does not compile.
 
-        Examples:
-            >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
-            >>> module.compile()  # doctest: +SKIP
+        Examples
+        --------
+        >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+        >>> module.compile()  # doctest: +SKIP
         """
         if log_stream is not None and self.code is not None:
             log_stream.write(self._log())
@@ -219,19 +238,25 @@ class RawModule:
     def get_function(self, name: str) -> RawKernel:
         """Returns a kernel of the module.
 
-        Args:
-            name: the name of the kernel.
+        Parameters
+        ----------
+        name : str
+            The name of the kernel.
 
-        Returns:
-            A `RawKernel`.
+        Returns
+        -------
+        RawKernel
 
-        Raises:
-            RuntimeError: if the module has no kernel of this name.
+        Raises
+        ------
+        RuntimeError
+            If the module has no kernel of this name.
 
-        Examples:
-            >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
-            >>> module.get_function("zero").name
-            'zero'
+        Examples
+        --------
+        >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
+        >>> module.get_function("zero").name
+        'zero'
         """
         kernel = RawKernel.__new__(RawKernel)
         kernel._set(self, name)
@@ -242,16 +267,21 @@ class RawModule:
     def get_global(self, name: str) -> Any:
         """Returns a variable of the module.
 
-        Args:
-            name: the name of the variable.
+        Parameters
+        ----------
+        name : str
+            The name of the variable.
 
-        Returns:
+        Returns
+        -------
+        object
             An object with the address (`ptr`) and the number of bytes (`size`).
 
-        Examples:
-            >>> module = cp.RawModule(code="__device__ float table[4];")
-            >>> module.get_global("table").size  # doctest: +SKIP
-            16
+        Examples
+        --------
+        >>> module = cp.RawModule(code="__device__ float table[4];")
+        >>> module.get_global("table").size  # doctest: +SKIP
+        16
         """
         module = self._native()
         return Variable(*module.variable(self._lowered.get(name, name)))
@@ -276,21 +306,36 @@ def _attribute(name: str, doc: str) -> int:
 class RawKernel:
     """A kernel of CUDA C++: `RawKernel(code, name)((blocks,), (threads,), (x, y, np.float32(2)))`.
 
-    Args:
-        code: the source; it declares the kernel `extern "C" __global__`.
-        name: its name.
-        options, backend, translate_cucomplex, jitify: as for `RawModule`.
-        enable_cooperative_groups: all blocks of a launch run at once, so that they may wait for one another.
+    Parameters
+    ----------
+    code : str
+        The source; it declares the kernel `extern "C" __global__`.
+    name : str
+        Its name.
+    options : tuple of str, optional
+        As for `RawModule`.
+    backend : str, default "nvrtc"
+        As for `RawModule`.
+    translate_cucomplex : bool, default False
+        As for `RawModule`.
+    jitify : bool, optional
+        As for `RawModule`.
+    enable_cooperative_groups : bool, default False
+        All blocks of a launch run at once, so that they may wait for one another.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
-        RuntimeError: if the source does not compile, or the compiler asked for is not installed.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
+    RuntimeError
+        If the source does not compile, or the compiler asked for is not installed.
 
-    Examples:
-        >>> code = 'extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }'
-        >>> zero = cp.RawKernel(code, "zero")
-        >>> x = cp.ones(4, cp.float32)
-        >>> zero((1,), (4,), (x,))  # doctest: +SKIP
+    Examples
+    --------
+    >>> code = 'extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }'
+    >>> zero = cp.RawKernel(code, "zero")
+    >>> x = cp.ones(4, cp.float32)
+    >>> zero((1,), (4,), (x,))  # doctest: +SKIP
     """
 
     def __init__(
@@ -335,15 +380,20 @@ class RawKernel:
     def compile(self, log_stream: Any = None) -> None:
         """Compiles now instead of at the first launch.
 
-        Args:
-            log_stream: a text stream for the compiler's log.
+        Parameters
+        ----------
+        log_stream : file, optional
+            A text stream for the compiler's log.
 
-        Raises:
-            RuntimeError: if the source does not compile.
+        Raises
+        ------
+        RuntimeError
+            If the source does not compile.
 
-        Examples:
-            >>> zero = cp.RawKernel('extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }', "zero")
-            >>> zero.compile()  # doctest: +SKIP
+        Examples
+        --------
+        >>> zero = cp.RawKernel('extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }', "zero")
+        >>> zero.compile()  # doctest: +SKIP
         """
         self._module.compile(log_stream)
         self.kernel  # noqa: B018
@@ -351,13 +401,19 @@ class RawKernel:
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0, stream: Any = None) -> None:
         """Launches the kernel, in order with all other work.
 
-        Args:
-            grid: blocks, up to three numbers.
-            block: threads of a block, up to three numbers.
-            args: arrays, and numbers as what they are in C: an int is a `long long`, a float a `double`, a number of
-                NumPy's what it says.
-            shared_mem: bytes of dynamic shared memory.
-            stream: accepted; all work runs in order on one stream.
+        Parameters
+        ----------
+        grid : tuple of ints
+            Blocks, up to three numbers.
+        block : tuple of ints
+            Threads of a block, up to three numbers.
+        args : array_like
+            Arrays, and numbers as what they are in C: an int is a `long long`, a float a `double`, a number of NumPy's
+            what it says.
+        shared_mem : int, default 0
+            Bytes of dynamic shared memory.
+        stream : Stream, optional
+            Accepted; all work runs in order on one stream.
         """
         self.kernel(grid, block, args, shared_mem, self.enable_cooperative_groups)
 

@@ -61,8 +61,10 @@ class DeviceRecordArray:
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """Copies the records to a NumPy array, to `ary` if it is passed.
 
-        Raises:
-            ValueError: if `ary` has another shape.
+        Raises
+        ------
+        ValueError
+            If `ary` has another shape.
         """
         found = self._host(self._whole())
         if ary is None:
@@ -77,8 +79,10 @@ class DeviceRecordArray:
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies the records of another array of the same dtype and shape into this one.
 
-        Raises:
-            ValueError: for another shape.
+        Raises
+        ------
+        ValueError
+            For another shape.
         """
         source = ary.copy_to_host() if isinstance(ary, DeviceRecordArray) else np.asarray(ary, self.dtype)
         if source.shape != self.shape:

@@ -18,13 +18,16 @@ _BLOCKS = 256
 class Reduce:
     """A reduction by an associative and commutative function of two values. Calling it reduces an array.
 
-    Args:
-        functor: the function.
+    Parameters
+    ----------
+    functor : callable
+        The function.
 
-    Examples:
-        >>> total = cuda.Reduce(lambda a, b: a + b)
-        >>> total(np.arange(5.0))
-        10.0
+    Examples
+    --------
+    >>> total = cuda.Reduce(lambda a, b: a + b)
+    >>> total(np.arange(5.0))
+    10.0
     """
 
     def __init__(self, functor: Any) -> None:
@@ -64,8 +67,10 @@ class Reduce:
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
         """Reduces the first `size` elements of a 1-d array, starting with `init`; writes to `res[0]` if it is passed.
 
-        Raises:
-            TypeError: for an array that is not 1-d.
+        Raises
+        ------
+        TypeError
+            For an array that is not 1-d.
         """
         values = convert(arr)
         if values.ndim != 1:
@@ -90,17 +95,21 @@ class Reduce:
 def reduce(functor: Any) -> Reduce:
     """Returns a reduction of arrays by a function of two values. It is a decorator.
 
-    Args:
-        functor: the function, associative and commutative.
+    Parameters
+    ----------
+    functor : callable
+        The function, associative and commutative.
 
-    Returns:
-        A `Reduce`.
+    Returns
+    -------
+    Reduce
 
-    Examples:
-        >>> @cuda.reduce
-        ... def largest(a, b):
-        ...     return max(a, b)
-        >>> largest(np.array([1.0, 5.0, 3.0]))
-        5.0
+    Examples
+    --------
+    >>> @cuda.reduce
+    ... def largest(a, b):
+    ...     return max(a, b)
+    >>> largest(np.array([1.0, 5.0, 3.0]))
+    5.0
     """
     return Reduce(functor)

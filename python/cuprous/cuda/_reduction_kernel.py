@@ -16,25 +16,39 @@ from cuprous.cuda._raw_kernels import RawKernel
 class ReductionKernel(Typed):
     """A kernel that reduces axes: `ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "l2norm")`.
 
-    Args:
-        in_params, out_params: the parameters, as for `ElementwiseKernel`; there is one output.
-        map_expr: an element's value.
-        reduce_expr: two values `a` and `b` as one.
-        post_map_expr: what is done with the result `a`.
-        identity: the result for no elements.
-        name: the kernel's name.
-        reduce_type: the type in which it reduces; that of the output if None.
-        reduce_dims: has no effect; accepted for compatibility with CuPy.
-        preamble: code before the kernel.
-        options: options for the compiler.
+    Parameters
+    ----------
+    in_params, out_params : str
+        The parameters, as for `ElementwiseKernel`; there is one output.
+    map_expr : str
+        An element's value.
+    reduce_expr : str
+        Two values `a` and `b` as one.
+    post_map_expr : str
+        What is done with the result `a`.
+    identity : array_like
+        The result for no elements.
+    name : str, default "reduce_kernel"
+        The kernel's name.
+    reduce_type : str, optional
+        The type in which it reduces; that of the output if None.
+    reduce_dims : bool, default True
+        Has no effect; accepted for compatibility with CuPy.
+    preamble : str, default ""
+        Code before the kernel.
+    options : tuple of str, optional
+        Options for the compiler.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
 
-    Examples:
-        >>> norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
-        >>> norm(cp.asarray([3.0, 4.0]))  # doctest: +SKIP
-        array(5.)
+    Examples
+    --------
+    >>> norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")
+    >>> norm(cp.asarray([3.0, 4.0]))  # doctest: +SKIP
+    array(5.)
     """
 
     def __init__(

@@ -24,8 +24,10 @@ DEBUGGED: weakref.WeakSet[Any] = weakref.WeakSet()
 def parse(function: Any) -> tuple[ast.AST, list[str], int, str, int]:
     """The function's node, its lines, the number of the first, its file, and what nodes' line numbers lack.
 
-    Raises:
-        cuprous.cuda.errors.UnsupportedError: if the source is not available, or has changed.
+    Raises
+    ------
+    cuprous.cuda.errors.UnsupportedError
+        If the source is not available, or has changed.
     """
     code = function.__code__
     found = _plain(function, code)

@@ -87,16 +87,22 @@ class Stream(_StreamBase):
     Work on arrays stays in order on the engine's stream whichever is current, so a program written for several
     streams computes the same. It does not gain concurrency by them.
 
-    Args:
-        null: whether it is the default stream.
-        non_blocking: whether it does not wait for the default stream.
-        ptds: whether it is the default stream of this thread.
-        priority: its priority; lower numbers come first.
+    Parameters
+    ----------
+    null : bool, default False
+        Whether it is the default stream.
+    non_blocking : bool, default False
+        Whether it does not wait for the default stream.
+    ptds : bool, default False
+        Whether it is the default stream of this thread.
+    priority : int, optional
+        Its priority; lower numbers come first.
 
-    Examples:
-        >>> with cuda.Stream() as stream:
-        ...     x = cp.ones(3) + 1
-        >>> stream.synchronize()
+    Examples
+    --------
+    >>> with cuda.Stream() as stream:
+    ...     x = cp.ones(3) + 1
+    >>> stream.synchronize()
     """
 
     null: ClassVar[Stream]
@@ -122,13 +128,17 @@ class Stream(_StreamBase):
 class ExternalStream(_StreamBase):
     """Another library's stream, which is not destroyed here.
 
-    Args:
-        ptr: its handle.
-        device_id: the number of its GPU, by default the current one.
+    Parameters
+    ----------
+    ptr : int
+        Its handle.
+    device_id : int, default -1
+        The number of its GPU, by default the current one.
 
-    Examples:
-        >>> cuda.ExternalStream(0).ptr
-        0
+    Examples
+    --------
+    >>> cuda.ExternalStream(0).ptr
+    0
     """
 
     external = True
@@ -144,12 +154,15 @@ Stream.null = Stream(null=True)
 def get_current_stream() -> Any:
     """Returns the stream that `with stream:` or `.use()` made current.
 
-    Returns:
+    Returns
+    -------
+    Stream
         A `Stream` or `ExternalStream`.
 
-    Examples:
-        >>> cuda.get_current_stream().ptr >= 0
-        True
+    Examples
+    --------
+    >>> cuda.get_current_stream().ptr >= 0
+    True
     """
     return _stack()[-1]
 
@@ -157,19 +170,24 @@ def get_current_stream() -> Any:
 class Event:
     """A point in the engine's work. Two of them measure time.
 
-    Args:
-        block: has no effect: waiting does not occupy a processor.
-        disable_timing: whether the event measures no time.
-        interprocess: for CuPy's signature; only False.
+    Parameters
+    ----------
+    block : bool, default False
+        Has no effect: waiting does not occupy a processor.
+    disable_timing : bool, default False
+        Whether the event measures no time.
+    interprocess : bool, default False
+        For CuPy's signature; only False.
 
-    Examples:
-        >>> start, end = cuda.Event(), cuda.Event()
-        >>> start.record()
-        >>> x = cp.ones(3) + 1
-        >>> end.record()
-        >>> end.synchronize()
-        >>> cuda.get_elapsed_time(start, end) >= 0
-        True
+    Examples
+    --------
+    >>> start, end = cuda.Event(), cuda.Event()
+    >>> start.record()
+    >>> x = cp.ones(3) + 1
+    >>> end.record()
+    >>> end.synchronize()
+    >>> cuda.get_elapsed_time(start, end) >= 0
+    True
     """
 
     def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
@@ -184,13 +202,16 @@ class Event:
 
         Work is in order on one stream. What another library gave to a stream of its own is waited for.
 
-        Args:
-            stream: the stream, by default the current one.
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream, by default the current one.
 
-        Examples:
-            >>> event = cuda.Event()
-            >>> event.record()
-            >>> event.synchronize()
+        Examples
+        --------
+        >>> event = cuda.Event()
+        >>> event.record()
+        >>> event.synchronize()
         """
         if stream is not None and not isinstance(stream, Stream):
             stream.synchronize()
@@ -199,59 +220,70 @@ class Event:
     def synchronize(self) -> None:
         """Waits for the event.
 
-        Examples:
-            >>> event = cuda.Event()
-            >>> event.record()
-            >>> event.synchronize()
-            >>> event.query()
-            True
+        Examples
+        --------
+        >>> event = cuda.Event()
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
         """
         self._native.synchronize()
 
     def elapsed_time(self, end: Any) -> float:
         """Returns the time from this event to a later one.
 
-        Args:
-            end: the later event.
+        Parameters
+        ----------
+        end : number
+            The later event.
 
-        Returns:
+        Returns
+        -------
+        float
             A float, in milliseconds.
 
-        Examples:
-            >>> start, end = cuda.Event(), cuda.Event()
-            >>> start.record()
-            >>> end.record()
-            >>> end.synchronize()
-            >>> start.elapsed_time(end) >= 0
-            True
+        Examples
+        --------
+        >>> start, end = cuda.Event(), cuda.Event()
+        >>> start.record()
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) >= 0
+        True
         """
         return get_elapsed_time(self, end)
 
     def query(self) -> bool:
         """Returns true if the event has been reached.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> event = cuda.Event()
-            >>> event.record()
-            >>> event.synchronize()
-            >>> event.query()
-            True
+        Examples
+        --------
+        >>> event = cuda.Event()
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
         """
         return self._native.query()
 
     def wait(self, stream: Any = None) -> None:
         """Makes later work on every stream wait for the event.
 
-        Args:
-            stream: the stream, by default the current one.
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream, by default the current one.
 
-        Examples:
-            >>> event = cuda.Event()
-            >>> event.record()
-            >>> event.wait()
+        Examples
+        --------
+        >>> event = cuda.Event()
+        >>> event.record()
+        >>> event.wait()
         """
         self.synchronize()
 
@@ -261,23 +293,31 @@ class Event:
 def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     """Returns the time between two events.
 
-    Args:
-        start_event: the first event, which was recorded.
-        end_event: the second event, which was recorded.
+    Parameters
+    ----------
+    start_event : Event
+        The first event, which was recorded.
+    end_event : Event
+        The second event, which was recorded.
 
-    Returns:
+    Returns
+    -------
+    float
         A float, in milliseconds.
 
-    Raises:
-        ValueError: for an event that was created with `disable_timing=True`.
+    Raises
+    ------
+    ValueError
+        For an event that was created with `disable_timing=True`.
 
-    Examples:
-        >>> start, end = cuda.Event(), cuda.Event()
-        >>> start.record()
-        >>> end.record()
-        >>> end.synchronize()
-        >>> cuda.get_elapsed_time(start, end) >= 0
-        True
+    Examples
+    --------
+    >>> start, end = cuda.Event(), cuda.Event()
+    >>> start.record()
+    >>> end.record()
+    >>> end.synchronize()
+    >>> cuda.get_elapsed_time(start, end) >= 0
+    True
     """
     if start_event.disable_timing or end_event.disable_timing:
         raise ValueError("[get_elapsed_time] an event was made with disable_timing=True; make it without")

@@ -135,10 +135,14 @@ class _ArrayFunction:
     """A function with a device function at its core. Pickles by name if importable, otherwise by the code of its
     function.
 
-    Args:
-        function: the function, or a kernel of it.
-        options: the options of the device function.
-        made_of: the further arguments of the class.
+    Parameters
+    ----------
+    function : callable
+        The function, or a kernel of it.
+    options : dict
+        The options of the device function.
+    made_of : tuple
+        The further arguments of the class.
     """
 
     def __init__(self, function: Any, options: dict[str, Any], made_of: tuple[Any, ...]) -> None:
@@ -195,9 +199,12 @@ class UFunc(_ArrayFunction):
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """The function of each element. Results are NumPy's where all arrays are; `out` takes them where it is given.
 
-        Raises:
-            TypeError: for another number of arguments, or dtypes that no signature takes.
-            ValueError: for shapes that do not broadcast.
+        Raises
+        ------
+        TypeError
+            For another number of arguments, or dtypes that no signature takes.
+        ValueError
+            For shapes that do not broadcast.
         """
         if len(args) not in (self.nin, self.nin + 1):
             raise TypeError(f"{self.__name__}() takes {self.nin} arguments and out=, got {len(args)}")
@@ -218,8 +225,10 @@ class UFunc(_ArrayFunction):
     def reduce(self, arg: Any, stream: Any = 0) -> Any:
         """Reduces a 1-d array by a function of two values.
 
-        Raises:
-            TypeError: if the function does not take two values, or for an array of other axes, or of no elements.
+        Raises
+        ------
+        TypeError
+            If the function does not take two values, or for an array of other axes, or of no elements.
         """
         if self.nin != 2:
             raise TypeError(f"{self.__name__} takes {self.nin} values: reduce needs a function of two")
@@ -244,26 +253,37 @@ def _flat(x: ndarray, shape: tuple[int, ...]) -> ndarray:
 def vectorize(ftylist_or_function: Any = (), *, target: str = "cuda", identity: Any = None, **options: Any) -> Any:
     """Returns a function of arrays that computes a function of numbers for each element.
 
-    Args:
-        ftylist_or_function: signatures, such as `["float32(float32, float32)"]`, of which the first that fits the
-            arguments is taken; or the function itself, for which types follow from the arguments.
-        target: has no effect: it runs where its arguments are, or on the default device.
-        identity: for Numba's signature; only None.
-        **options: `fastmath=True` for approximate functions and divisions.
+    Parameters
+    ----------
+    ftylist_or_function : list of str, optional
+        Signatures, such as `["float32(float32, float32)"]`, of which the first that fits the arguments is taken; or the
+        function itself, for which types follow from the arguments.
+    target : str, default "cuda"
+        Has no effect: it runs where its arguments are, or on the default device.
+    identity : scalar, optional
+        For Numba's signature; only None.
+    **options : any
+        `fastmath=True` for approximate functions and divisions.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of arrays that broadcast; a decorator if no function is given.
 
-    Raises:
-        KeyError: for other options.
-        NotImplementedError: for `identity`.
+    Raises
+    ------
+    KeyError
+        For other options.
+    NotImplementedError
+        For `identity`.
 
-    Examples:
-        >>> @cuda.vectorize(["float64(float64, float64)"])
-        ... def hypotenuse(a, b):
-        ...     return (a * a + b * b) ** 0.5
-        >>> hypotenuse(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
-        array([ 5., 13.])
+    Examples
+    --------
+    >>> @cuda.vectorize(["float64(float64, float64)"])
+    ... def hypotenuse(a, b):
+    ...     return (a * a + b * b) ** 0.5
+    >>> hypotenuse(np.array([3.0, 5.0]), np.array([4.0, 12.0]))
+    array([ 5., 13.])
     """
     _check_target(target)
     if identity is not None:
@@ -311,9 +331,12 @@ class GUFunc(_ArrayFunction):
     def __call__(self, *args: Any, out: Any = None, stream: Any = 0) -> Any:
         """The function of each row. Results are NumPy's where all arrays are; `out` takes them where it is out_arrays.
 
-        Raises:
-            TypeError: for another number of arguments, or dtypes that no list of types takes.
-            ValueError: for extents that do not fit, and where `out` is needed and missing.
+        Raises
+        ------
+        TypeError
+            For another number of arguments, or dtypes that no list of types takes.
+        ValueError
+            For extents that do not fit, and where `out` is needed and missing.
         """
         nin = len(self.inputs)
         if len(args) > nin:
@@ -372,8 +395,10 @@ class GUFunc(_ArrayFunction):
     def _is_narrower(inputs: list[Any], row_dtypes: list[str]) -> bool:
         """Whether arrays of the host become the only types that there are by a cast within their kind.
 
-        Raises:
-            TypeError: if one of a device would.
+        Raises
+        ------
+        TypeError
+            If one of a device would.
         """
         cast = [v for v, w in zip(inputs, row_dtypes, strict=True) if not _converts(v, dtypes.numpy_dtype(w))]
         kinds = zip(inputs, row_dtypes, strict=True)
@@ -420,30 +445,43 @@ def guvectorize(
     """Returns a decorator for functions of rows, which write their results into their last arguments. They become
     functions of arrays.
 
-    Args:
-        ftylist: types, such as `["void(float32[:], float32[:], float32[:])"]`; without them, types follow from the
-            arguments, and results must be given.
-        signature: the axes, such as `"(n),(n)->()"`.
-        target: has no effect: it runs where its arguments are, or on the default device.
-        identity: for Numba's signature; only None.
-        writable_args: for Numba's signature; only ().
-        **options: `fastmath=True` for approximate functions and divisions.
+    Parameters
+    ----------
+    ftylist : list of str
+        Types, such as `["void(float32[:], float32[:], float32[:])"]`; without them, types follow from the arguments,
+        and results must be given.
+    signature : str, optional
+        The axes, such as `"(n),(n)->()"`.
+    target : str, default "cuda"
+        Has no effect: it runs where its arguments are, or on the default device.
+    identity : scalar, optional
+        For Numba's signature; only None.
+    writable_args : tuple of ints, optional
+        For Numba's signature; only ().
+    **options : any
+        `fastmath=True` for approximate functions and divisions.
 
-    Returns:
+    Returns
+    -------
+    callable
         A decorator.
 
-    Raises:
-        NotImplementedError: for `identity` and `writable_args`.
-        TypeError, ValueError: for other options, and types or axes that do not go together.
+    Raises
+    ------
+    NotImplementedError
+        For `identity` and `writable_args`.
+    TypeError, ValueError
+        For other options, and types or axes that do not go together.
 
-    Examples:
-        >>> @cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
-        ... def total(row, out):
-        ...     out[0] = 0
-        ...     for i in range(row.size):
-        ...         out[0] += row[i]
-        >>> total(np.array([[1.0, 2.0], [3.0, 4.0]]))
-        array([3., 7.])
+    Examples
+    --------
+    >>> @cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+    ... def total(row, out):
+    ...     out[0] = 0
+    ...     for i in range(row.size):
+    ...         out[0] += row[i]
+    >>> total(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([3., 7.])
     """
     _check_target(target)
     for name, value in (("identity", identity), ("writable_args", writable_args)):

@@ -6,12 +6,13 @@ from __future__ import annotations
 class KernelError(Exception):
     """The error for a kernel that cannot be compiled. The message has the cause, the source location, and what to do.
 
-    Examples:
-        >>> try:
-        ...     cuda.jit("void(float64[:])")(lambda x: unknown(x))
-        ... except cuda.errors.KernelError:
-        ...     print("not a kernel")
-        not a kernel
+    Examples
+    --------
+    >>> try:
+    ...     cuda.jit("void(float64[:])")(lambda x: unknown(x))
+    ... except cuda.errors.KernelError:
+    ...     print("not a kernel")
+    not a kernel
     """
 
 
@@ -77,12 +78,13 @@ LoweringError = KernelError
 class CUDARuntimeError(RuntimeError):
     """The error for a CUDA call that failed.
 
-    Examples:
-        >>> try:
-        ...     cuda.runtime.setDevice(1000)
-        ... except cuda.errors.CUDARuntimeError:
-        ...     print("no such GPU")
-        no such GPU
+    Examples
+    --------
+    >>> try:
+    ...     cuda.runtime.setDevice(1000)
+    ... except cuda.errors.CUDARuntimeError:
+    ...     print("no such GPU")
+    no such GPU
     """
 
 

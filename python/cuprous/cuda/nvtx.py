@@ -25,12 +25,16 @@ def _color(number: int) -> int | None:
 def Mark(message: str, id_color: int = -1) -> None:
     """Marks an event for NVIDIA's tools.
 
-    Args:
-        message: the text.
-        id_color: the number of a color; a negative one leaves the color to the tool.
+    Parameters
+    ----------
+    message : str
+        The text.
+    id_color : int, default -1
+        The number of a color; a negative one leaves the color to the tool.
 
-    Examples:
-        >>> cuda.nvtx.Mark("start")
+    Examples
+    --------
+    >>> cuda.nvtx.Mark("start")
     """
     _core.nvtx_mark(message, _color(id_color))
 
@@ -38,15 +42,21 @@ def Mark(message: str, id_color: int = -1) -> None:
 def MarkC(message: str, color: int = 0) -> None:
     """Marks an event in a color for NVIDIA's tools.
 
-    Args:
-        message: the text.
-        color: the color, 0xAARRGGBB.
+    Parameters
+    ----------
+    message : str
+        The text.
+    color : int, default 0
+        The color, 0xAARRGGBB.
 
-    Raises:
-        OverflowError: if the color has more than 32 bits, or is negative.
+    Raises
+    ------
+    OverflowError
+        If the color has more than 32 bits, or is negative.
 
-    Examples:
-        >>> cuda.nvtx.MarkC("start", 0xFF00FF00)
+    Examples
+    --------
+    >>> cuda.nvtx.MarkC("start", 0xFF00FF00)
     """
     _core.nvtx_mark(message, color)
 
@@ -54,13 +64,17 @@ def MarkC(message: str, color: int = 0) -> None:
 def RangePush(message: str, id_color: int = -1) -> None:
     """Begins a range within the current one. `RangePop` ends it.
 
-    Args:
-        message: the text.
-        id_color: the number of a color; a negative one leaves the color to the tool.
+    Parameters
+    ----------
+    message : str
+        The text.
+    id_color : int, default -1
+        The number of a color; a negative one leaves the color to the tool.
 
-    Examples:
-        >>> cuda.nvtx.RangePush("step")
-        >>> cuda.nvtx.RangePop()
+    Examples
+    --------
+    >>> cuda.nvtx.RangePush("step")
+    >>> cuda.nvtx.RangePop()
     """
     _core.nvtx_push(message, _color(id_color))
 
@@ -68,16 +82,22 @@ def RangePush(message: str, id_color: int = -1) -> None:
 def RangePushC(message: str, color: int = 0) -> None:
     """Begins a range in a color within the current one. `RangePop` ends it.
 
-    Args:
-        message: the text.
-        color: the color, 0xAARRGGBB.
+    Parameters
+    ----------
+    message : str
+        The text.
+    color : int, default 0
+        The color, 0xAARRGGBB.
 
-    Raises:
-        OverflowError: if the color has more than 32 bits, or is negative.
+    Raises
+    ------
+    OverflowError
+        If the color has more than 32 bits, or is negative.
 
-    Examples:
-        >>> cuda.nvtx.RangePushC("step", 0xFF00FF00)
-        >>> cuda.nvtx.RangePop()
+    Examples
+    --------
+    >>> cuda.nvtx.RangePushC("step", 0xFF00FF00)
+    >>> cuda.nvtx.RangePop()
     """
     _core.nvtx_push(message, color)
 
@@ -85,9 +105,10 @@ def RangePushC(message: str, color: int = 0) -> None:
 def RangePop() -> None:
     """Ends the range of this thread that was begun last.
 
-    Examples:
-        >>> cuda.nvtx.RangePush("step")
-        >>> cuda.nvtx.RangePop()
+    Examples
+    --------
+    >>> cuda.nvtx.RangePush("step")
+    >>> cuda.nvtx.RangePop()
     """
     _core.nvtx_pop()
 
@@ -95,16 +116,22 @@ def RangePop() -> None:
 def RangeStart(message: str | None, color: int | None) -> int:
     """Begins a range that `RangeEnd` ends in any thread.
 
-    Args:
-        message: the text.
-        color: the color, 0xAARRGGBB; None leaves it to the tool.
+    Parameters
+    ----------
+    message : str or None
+        The text.
+    color : int or None
+        The color, 0xAARRGGBB; None leaves it to the tool.
 
-    Returns:
+    Returns
+    -------
+    int
         The range's number; 0 if no tool is attached.
 
-    Examples:
-        >>> number = cuda.nvtx.RangeStart("step", None)
-        >>> cuda.nvtx.RangeEnd(number)
+    Examples
+    --------
+    >>> number = cuda.nvtx.RangeStart("step", None)
+    >>> cuda.nvtx.RangeEnd(number)
     """
     return _core.nvtx_start(message or "", color) or 0
 
@@ -112,11 +139,14 @@ def RangeStart(message: str | None, color: int | None) -> int:
 def RangeEnd(range_id: int) -> None:
     """Ends a range.
 
-    Args:
-        range_id: its number.
+    Parameters
+    ----------
+    range_id : int
+        Its number.
 
-    Examples:
-        >>> cuda.nvtx.RangeEnd(cuda.nvtx.RangeStart("step", None))
+    Examples
+    --------
+    >>> cuda.nvtx.RangeEnd(cuda.nvtx.RangeStart("step", None))
     """
     _core.nvtx_end(range_id)
 

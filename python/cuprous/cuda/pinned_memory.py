@@ -29,11 +29,14 @@ def _unpooled(size: int) -> PinnedMemoryPointer:
 def set_pinned_memory_allocator(allocator: Callable[[int], Any] | None = None) -> None:
     """Sets what `alloc_pinned_memory` calls. The engine's own staging buffers are not affected.
 
-    Args:
-        allocator: a function of a number of bytes; None stands for the driver's memory without a pool.
+    Parameters
+    ----------
+    allocator : callable, optional
+        A function of a number of bytes; None stands for the driver's memory without a pool.
 
-    Examples:
-        >>> cuda.set_pinned_memory_allocator(cp.get_default_pinned_memory_pool().malloc)
+    Examples
+    --------
+    >>> cuda.set_pinned_memory_allocator(cp.get_default_pinned_memory_pool().malloc)
     """
     global _allocator
     _allocator = _unpooled if allocator is None else allocator
@@ -42,15 +45,19 @@ def set_pinned_memory_allocator(allocator: Callable[[int], Any] | None = None) -
 def alloc_pinned_memory(size: int) -> Any:
     """Allocates page-locked memory with the current allocator.
 
-    Args:
-        size: the number of bytes.
+    Parameters
+    ----------
+    size : int
+        The number of bytes.
 
-    Returns:
-        A `PinnedMemoryPointer`.
+    Returns
+    -------
+    PinnedMemoryPointer
 
-    Examples:
-        >>> cuda.alloc_pinned_memory(16).size() >= 16
-        True
+    Examples
+    --------
+    >>> cuda.alloc_pinned_memory(16).size() >= 16
+    True
     """
     return _allocator(operator.index(size))
 

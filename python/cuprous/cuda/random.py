@@ -31,22 +31,28 @@ _FLOAT64_UNIT = 1.0 / (1 << 53)
 def init_xoroshiro128p_state(states, index, seed):
     """Initializes a state from a seed through SplitMix64, so that similar seeds give unrelated states.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
-        seed: an integer.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
+    seed : int
+        An integer.
 
-    Returns:
-        Nothing.
+    Returns
+    -------
+    None
 
-    Examples:
-        >>> @cuda.jit
-        ... def start(states):
-        ...     cuda.random.init_xoroshiro128p_state(states, cuda.grid(1), 7)
-        >>> states = np.zeros((1, 2), np.uint64)
-        >>> start[1, 1](states)
-        >>> bool(states[0, 0] == states[0, 1])
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def start(states):
+    ...     cuda.random.init_xoroshiro128p_state(states, cuda.grid(1), 7)
+    >>> states = np.zeros((1, 2), np.uint64)
+    >>> start[1, 1](states)
+    >>> bool(states[0, 0] == states[0, 1])
+    True
     """
     z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -60,21 +66,27 @@ def init_xoroshiro128p_state(states, index, seed):
 def rotl(x, k):
     """Returns a uint64 rotated to the left.
 
-    Args:
-        x: the number.
-        k: the number of bits.
+    Parameters
+    ----------
+    x : int
+        The number.
+    k : int
+        The number of bits.
 
-    Returns:
+    Returns
+    -------
+    int
         A uint64.
 
-    Examples:
-        >>> @cuda.jit
-        ... def rotate(out):
-        ...     out[0] = cuda.random.rotl(1, 4)
-        >>> out = np.zeros(1, np.uint64)
-        >>> rotate[1, 1](out)
-        >>> out
-        array([16], dtype=uint64)
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def rotate(out):
+    ...     out[0] = cuda.random.rotl(1, 4)
+    >>> out = np.zeros(1, np.uint64)
+    >>> rotate[1, 1](out)
+    >>> out
+    array([16], dtype=uint64)
     """
     return (np.uint64(x) << np.uint64(k)) | (np.uint64(x) >> np.uint64(64 - k))
 
@@ -83,21 +95,27 @@ def rotl(x, k):
 def xoroshiro128p_next(states, index):
     """Returns the next uint64 of a generator.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
+    Returns
+    -------
+    int
         A uint64.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     out[0] = cuda.random.xoroshiro128p_next(states, 0)
-        >>> out = np.zeros(1, np.uint64)
-        >>> draw[1, 1](np.array([[1, 2]], np.uint64), out)
-        >>> out
-        array([3], dtype=uint64)
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     out[0] = cuda.random.xoroshiro128p_next(states, 0)
+    >>> out = np.zeros(1, np.uint64)
+    >>> draw[1, 1](np.array([[1, 2]], np.uint64), out)
+    >>> out
+    array([3], dtype=uint64)
     """
     s0, s1 = states[index, 0], states[index, 1]
     result = s0 + s1
@@ -131,21 +149,26 @@ def _jumped(s0, s1, low, high):
 def xoroshiro128p_jump(states, index):
     """Advances a generator by 2**64 numbers.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
-        Nothing.
+    Returns
+    -------
+    None
 
-    Examples:
-        >>> @cuda.jit
-        ... def jump(states):
-        ...     cuda.random.xoroshiro128p_jump(states, 0)
-        >>> states = np.array([[1, 2]], np.uint64)
-        >>> jump[1, 1](states)
-        >>> bool(states[0, 0] != 1)
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def jump(states):
+    ...     cuda.random.xoroshiro128p_jump(states, 0)
+    >>> states = np.array([[1, 2]], np.uint64)
+    >>> jump[1, 1](states)
+    >>> bool(states[0, 0] != 1)
+    True
     """
     s0, s1 = states[index, 0], states[index, 1]
     low, high = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
@@ -156,20 +179,25 @@ def xoroshiro128p_jump(states, index):
 def uint64_to_unit_float64(x):
     """Returns a uint64 as a float64 in [0, 1).
 
-    Args:
-        x: the number.
+    Parameters
+    ----------
+    x : int
+        The number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float64.
 
-    Examples:
-        >>> @cuda.jit
-        ... def convert(out):
-        ...     out[0] = cuda.random.uint64_to_unit_float64(np.uint64(1) << np.uint64(63))
-        >>> out = np.zeros(1)
-        >>> convert[1, 1](out)
-        >>> out
-        array([0.5])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def convert(out):
+    ...     out[0] = cuda.random.uint64_to_unit_float64(np.uint64(1) << np.uint64(63))
+    >>> out = np.zeros(1)
+    >>> convert[1, 1](out)
+    >>> out
+    array([0.5])
     """
     return np.float64(np.int64(np.uint64(x) >> np.uint64(11))) * _FLOAT64_UNIT  # signed: faster, and as exact
 
@@ -178,20 +206,25 @@ def uint64_to_unit_float64(x):
 def uint64_to_unit_float32(x):
     """Returns a uint64 as a float32 in [0, 1], rounded from a float64 as Numba does. 1 comes up once in 2**25.
 
-    Args:
-        x: the number.
+    Parameters
+    ----------
+    x : int
+        The number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float32.
 
-    Examples:
-        >>> @cuda.jit
-        ... def convert(out):
-        ...     out[0] = cuda.random.uint64_to_unit_float32(np.uint64(1) << np.uint64(63))
-        >>> out = np.zeros(1)
-        >>> convert[1, 1](out)
-        >>> out
-        array([0.5])
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def convert(out):
+    ...     out[0] = cuda.random.uint64_to_unit_float32(np.uint64(1) << np.uint64(63))
+    >>> out = np.zeros(1)
+    >>> convert[1, 1](out)
+    >>> out
+    array([0.5])
     """
     return np.float32(uint64_to_unit_float64(x))
 
@@ -200,21 +233,27 @@ def uint64_to_unit_float32(x):
 def xoroshiro128p_uniform_float32(states, index):
     """Returns the next uniform number of a generator.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float32 in [0, 1].
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     out[0] = cuda.random.xoroshiro128p_uniform_float32(states, 0)
-        >>> out = np.zeros(1)
-        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
-        >>> bool(0 <= out[0] <= 1)
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     out[0] = cuda.random.xoroshiro128p_uniform_float32(states, 0)
+    >>> out = np.zeros(1)
+    >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+    >>> bool(0 <= out[0] <= 1)
+    True
     """
     s0, s1 = states[index, 0], states[index, 1]
     number = s0 + s1
@@ -229,21 +268,27 @@ def xoroshiro128p_uniform_float32(states, index):
 def xoroshiro128p_uniform_float64(states, index):
     """Returns the next uniform number of a generator.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float64 in [0, 1).
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     out[0] = cuda.random.xoroshiro128p_uniform_float64(states, 0)
-        >>> out = np.zeros(1)
-        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
-        >>> bool(0 <= out[0] < 1)
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     out[0] = cuda.random.xoroshiro128p_uniform_float64(states, 0)
+    >>> out = np.zeros(1)
+    >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+    >>> bool(0 <= out[0] < 1)
+    True
     """
     s0, s1 = states[index, 0], states[index, 1]
     number = s0 + s1
@@ -258,21 +303,27 @@ def xoroshiro128p_uniform_float64(states, index):
 def xoroshiro128p_normal_float32(states, index):
     """Returns the next normal number of a generator, by Box and Muller. It takes two uniform numbers.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float32.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     out[0] = cuda.random.xoroshiro128p_normal_float32(states, 0)
-        >>> out = np.zeros(1)
-        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
-        >>> bool(np.isfinite(out[0]))
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     out[0] = cuda.random.xoroshiro128p_normal_float32(states, 0)
+    >>> out = np.zeros(1)
+    >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+    >>> bool(np.isfinite(out[0]))
+    True
     """
     s0, s1 = states[index, 0], states[index, 1]
     u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
@@ -291,21 +342,27 @@ def xoroshiro128p_normal_float32(states, index):
 def xoroshiro128p_normal_float64(states, index):
     """Returns the next normal number of a generator, from two uniform numbers of 32 bits as in Numba.
 
-    Args:
-        states: the states of generators, a uint64 array of shape (n, 2).
-        index: the generator's number.
+    Parameters
+    ----------
+    states : array_like
+        The states of generators, a uint64 array of shape (n, 2).
+    index : int
+        The generator's number.
 
-    Returns:
+    Returns
+    -------
+    float
         A float64.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     out[0] = cuda.random.xoroshiro128p_normal_float64(states, 0)
-        >>> out = np.zeros(1)
-        >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
-        >>> bool(np.isfinite(out[0]))
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     out[0] = cuda.random.xoroshiro128p_normal_float64(states, 0)
+    >>> out = np.zeros(1)
+    >>> draw[1, 1](cuda.random.create_xoroshiro128p_states(1, seed=1), out)
+    >>> bool(np.isfinite(out[0]))
+    True
     """
     s0, s1 = states[index, 0], states[index, 1]
     u1 = np.float32(np.float64(np.int64((s0 + s1) >> np.uint64(11))) * _FLOAT64_UNIT)
@@ -359,12 +416,15 @@ def _first(states, seed, low, high):
 class States:
     """The states of generators on the device. In kernels they are a uint64 array of shape (n, 2).
 
-    Args:
-        n: the number of generators.
+    Parameters
+    ----------
+    n : int
+        The number of generators.
 
-    Examples:
-        >>> cuda.random.States(4).copy_to_host().shape
-        (4,)
+    Examples
+    --------
+    >>> cuda.random.States(4).copy_to_host().shape
+    (4,)
     """
 
     def __init__(self, n: int) -> None:
@@ -380,16 +440,22 @@ class States:
     def copy_to_host(self, ary: Any = None, stream: Any = 0) -> Any:
         """Returns the states as a NumPy array with fields `s0` and `s1`.
 
-        Args:
-            ary: an array to write to.
-            stream: the stream. Work runs in the order of the program on any of them.
+        Parameters
+        ----------
+        ary : array_like, optional
+            An array to write to.
+        stream : Stream, default 0
+            The stream. Work runs in the order of the program on any of them.
 
-        Returns:
+        Returns
+        -------
+        numpy.ndarray
             A NumPy array.
 
-        Examples:
-            >>> cuda.random.create_xoroshiro128p_states(4, seed=1).copy_to_host().dtype.names
-            ('s0', 's1')
+        Examples
+        --------
+        >>> cuda.random.create_xoroshiro128p_states(4, seed=1).copy_to_host().dtype.names
+        ('s0', 's1')
         """
         host = cuprous.asnumpy(self._launch_argument).view(xoroshiro128p_dtype)[:, 0]
         if ary is None:
@@ -400,14 +466,18 @@ class States:
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies states from a NumPy array with fields `s0` and `s1`, or from other states.
 
-        Args:
-            ary: the states.
-            stream: the stream. Work runs in the order of the program on any of them.
+        Parameters
+        ----------
+        ary : ndarray
+            The states.
+        stream : Stream, default 0
+            The stream. Work runs in the order of the program on any of them.
 
-        Examples:
-            >>> states = cuda.random.create_xoroshiro128p_states(4, seed=1)
-            >>> other = cuda.random.States(4)
-            >>> other.copy_to_device(states)
+        Examples
+        --------
+        >>> states = cuda.random.create_xoroshiro128p_states(4, seed=1)
+        >>> other = cuda.random.States(4)
+        >>> other.copy_to_device(states)
         """
         host = ary.copy_to_host() if isinstance(ary, States) else np.ascontiguousarray(ary, xoroshiro128p_dtype)
         self._launch_argument[...] = host.view(np.uint64).reshape(self.size, 2)
@@ -416,18 +486,26 @@ class States:
 def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
     """Initializes the states of generators, 2**64 numbers apart in one sequence.
 
-    Args:
-        states: the states.
-        seed: an integer.
-        subsequence_start: the number of the first generator.
-        stream: the stream. Work runs in the order of the program on any of them.
+    Parameters
+    ----------
+    states : States
+        The states.
+    seed : int
+        An integer.
+    subsequence_start : int, default 0
+        The number of the first generator.
+    stream : Stream, default 0
+        The stream. Work runs in the order of the program on any of them.
 
-    Raises:
-        TypeError: for a seed or start that is not an integer.
+    Raises
+    ------
+    TypeError
+        For a seed or start that is not an integer.
 
-    Examples:
-        >>> states = cuda.random.States(4)
-        >>> cuda.random.init_xoroshiro128p_states(states, seed=1)
+    Examples
+    --------
+    >>> states = cuda.random.States(4)
+    >>> cuda.random.init_xoroshiro128p_states(states, seed=1)
     """
     array, total = states._launch_argument, states.size
     power, jump = 1, _JUMP
@@ -454,24 +532,32 @@ def _words(polynomial: int) -> tuple[Any, Any]:
 def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> States:
     """Returns the states of generators, 2**64 numbers apart in one sequence.
 
-    Args:
-        n: the number of generators.
-        seed: an integer.
-        subsequence_start: the number of the first generator.
-        stream: the stream. Work runs in the order of the program on any of them.
+    Parameters
+    ----------
+    n : int
+        The number of generators.
+    seed : int
+        An integer.
+    subsequence_start : int, default 0
+        The number of the first generator.
+    stream : Stream, default 0
+        The stream. Work runs in the order of the program on any of them.
 
-    Returns:
+    Returns
+    -------
+    States
         States, which kernels take.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(states, out):
-        ...     i = cuda.grid(1)
-        ...     out[i] = cuda.random.xoroshiro128p_uniform_float64(states, i)
-        >>> out = np.empty(4)
-        >>> draw[1, 4](cuda.random.create_xoroshiro128p_states(4, seed=1), out)
-        >>> bool(((out >= 0) & (out < 1)).all())
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     i = cuda.grid(1)
+    ...     out[i] = cuda.random.xoroshiro128p_uniform_float64(states, i)
+    >>> out = np.empty(4)
+    >>> draw[1, 4](cuda.random.create_xoroshiro128p_states(4, seed=1), out)
+    >>> bool(((out >= 0) & (out < 1)).all())
+    True
     """
     states = States(operator.index(n))
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)
@@ -485,25 +571,35 @@ def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, s
 def philox4x32(c0, c1, c2, c3, k0, k1):
     """Returns four uint32 as a function of a counter and a key, by Philox 4x32-10 (Salmon et al., 2011).
 
-    Args:
-        c0: the lowest 32 bits of the counter.
-        c1: the next 32 bits.
-        c2: the next 32 bits.
-        c3: the highest 32 bits.
-        k0: the low 32 bits of the key.
-        k1: the high 32 bits of the key.
+    Parameters
+    ----------
+    c0 : int
+        The lowest 32 bits of the counter.
+    c1 : int
+        The next 32 bits.
+    c2 : int
+        The next 32 bits.
+    c3 : int
+        The highest 32 bits.
+    k0 : int
+        The low 32 bits of the key.
+    k1 : int
+        The high 32 bits of the key.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of four uint32.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[0], out[1], out[2], out[3] = cuda.random.philox4x32(0, 0, 0, 0, 0, 0)
-        >>> out = np.zeros(4, np.uint32)
-        >>> draw[1, 1](out)
-        >>> [hex(x) for x in out]
-        ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[0], out[1], out[2], out[3] = cuda.random.philox4x32(0, 0, 0, 0, 0, 0)
+    >>> out = np.zeros(4, np.uint32)
+    >>> draw[1, 1](out)
+    >>> [hex(x) for x in out]
+    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
     c0, c1, c2, c3 = np.uint64(c0), np.uint64(c1), np.uint64(c2), np.uint64(c3)
     k0, k1 = np.uint64(k0), np.uint64(k1)
@@ -522,22 +618,29 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
 def philox_uint32x4(seed, sequence, offset):
     """Returns four uint32 at a position of a sequence.
 
-    Args:
-        seed: an integer.
-        sequence: the number of the sequence, such as the thread's.
-        offset: the position in the sequence.
+    Parameters
+    ----------
+    seed : int
+        An integer.
+    sequence : int
+        The number of the sequence, such as the thread's.
+    offset : int
+        The position in the sequence.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of four uint32.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[0], out[1], out[2], out[3] = cuda.random.philox_uint32x4(0, 0, 0)
-        >>> out = np.zeros(4, np.uint32)
-        >>> draw[1, 1](out)
-        >>> len(set(out))
-        4
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[0], out[1], out[2], out[3] = cuda.random.philox_uint32x4(0, 0, 0)
+    >>> out = np.zeros(4, np.uint32)
+    >>> draw[1, 1](out)
+    >>> len(set(out))
+    4
     """
     seed, sequence, offset = np.uint64(seed), np.uint64(sequence), np.uint64(offset)
     word, half = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -548,22 +651,29 @@ def philox_uint32x4(seed, sequence, offset):
 def philox_uniform_float32(seed, sequence, offset):
     """Returns a uniform number at a position of a sequence, of 24 random bits.
 
-    Args:
-        seed: an integer.
-        sequence: the number of the sequence, such as the thread's.
-        offset: the position in the sequence.
+    Parameters
+    ----------
+    seed : int
+        An integer.
+    sequence : int
+        The number of the sequence, such as the thread's.
+    offset : int
+        The position in the sequence.
 
-    Returns:
+    Returns
+    -------
+    float
         A float32 in [0, 1).
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float32(1, cuda.grid(1), 0)
-        >>> out = np.zeros(4)
-        >>> draw[1, 4](out)
-        >>> bool(((out >= 0) & (out < 1)).all())
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float32(1, cuda.grid(1), 0)
+    >>> out = np.zeros(4)
+    >>> draw[1, 4](out)
+    >>> bool(((out >= 0) & (out < 1)).all())
+    True
     """
     a, _, _, _ = philox_uint32x4(seed, sequence, offset)
     return np.float32(a >> np.uint32(8)) * np.float32(1.0 / (1 << 24))
@@ -573,22 +683,29 @@ def philox_uniform_float32(seed, sequence, offset):
 def philox_uniform_float64(seed, sequence, offset):
     """Returns a uniform number at a position of a sequence, of 53 random bits.
 
-    Args:
-        seed: an integer.
-        sequence: the number of the sequence, such as the thread's.
-        offset: the position in the sequence.
+    Parameters
+    ----------
+    seed : int
+        An integer.
+    sequence : int
+        The number of the sequence, such as the thread's.
+    offset : int
+        The position in the sequence.
 
-    Returns:
+    Returns
+    -------
+    float
         A float64 in [0, 1).
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float64(1, cuda.grid(1), 0)
-        >>> out = np.zeros(4)
-        >>> draw[1, 4](out)
-        >>> bool(((out >= 0) & (out < 1)).all())
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[cuda.grid(1)] = cuda.random.philox_uniform_float64(1, cuda.grid(1), 0)
+    >>> out = np.zeros(4)
+    >>> draw[1, 4](out)
+    >>> bool(((out >= 0) & (out < 1)).all())
+    True
     """
     a, b, _, _ = philox_uint32x4(seed, sequence, offset)
     return uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b))
@@ -598,22 +715,29 @@ def philox_uniform_float64(seed, sequence, offset):
 def philox_normal_float32(seed, sequence, offset):
     """Returns a normal number at a position of a sequence, by Box and Muller.
 
-    Args:
-        seed: an integer.
-        sequence: the number of the sequence, such as the thread's.
-        offset: the position in the sequence.
+    Parameters
+    ----------
+    seed : int
+        An integer.
+    sequence : int
+        The number of the sequence, such as the thread's.
+    offset : int
+        The position in the sequence.
 
-    Returns:
+    Returns
+    -------
+    float
         A float32.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[cuda.grid(1)] = cuda.random.philox_normal_float32(1, cuda.grid(1), 0)
-        >>> out = np.zeros(4)
-        >>> draw[1, 4](out)
-        >>> bool(np.isfinite(out).all())
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[cuda.grid(1)] = cuda.random.philox_normal_float32(1, cuda.grid(1), 0)
+    >>> out = np.zeros(4)
+    >>> draw[1, 4](out)
+    >>> bool(np.isfinite(out).all())
+    True
     """
     a, b, _, _ = philox_uint32x4(seed, sequence, offset)
     u1 = (np.float32(a >> np.uint32(8)) + np.float32(1)) * np.float32(1.0 / (1 << 24))
@@ -625,22 +749,29 @@ def philox_normal_float32(seed, sequence, offset):
 def philox_normal_float64(seed, sequence, offset):
     """Returns a normal number at a position of a sequence, by Box and Muller.
 
-    Args:
-        seed: an integer.
-        sequence: the number of the sequence, such as the thread's.
-        offset: the position in the sequence.
+    Parameters
+    ----------
+    seed : int
+        An integer.
+    sequence : int
+        The number of the sequence, such as the thread's.
+    offset : int
+        The position in the sequence.
 
-    Returns:
+    Returns
+    -------
+    float
         A float64.
 
-    Examples:
-        >>> @cuda.jit
-        ... def draw(out):
-        ...     out[cuda.grid(1)] = cuda.random.philox_normal_float64(1, cuda.grid(1), 0)
-        >>> out = np.zeros(4)
-        >>> draw[1, 4](out)
-        >>> bool(np.isfinite(out).all())
-        True
+    Examples
+    --------
+    >>> @cuda.jit
+    ... def draw(out):
+    ...     out[cuda.grid(1)] = cuda.random.philox_normal_float64(1, cuda.grid(1), 0)
+    >>> out = np.zeros(4)
+    >>> draw[1, 4](out)
+    >>> bool(np.isfinite(out).all())
+    True
     """
     a, b, c, d = philox_uint32x4(seed, sequence, offset)
     u1 = uint64_to_unit_float64((np.uint64(a) << np.uint64(32)) | np.uint64(b)) + _FLOAT64_UNIT

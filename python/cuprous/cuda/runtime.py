@@ -14,12 +14,14 @@ is_hip = False
 def getDeviceCount() -> int:
     """Returns the number of usable GPUs.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cuda.runtime.getDeviceCount() >= 0
-        True
+    Examples
+    --------
+    >>> cuda.runtime.getDeviceCount() >= 0
+    True
     """
     return _core.device_count()
 
@@ -27,12 +29,14 @@ def getDeviceCount() -> int:
 def getDevice() -> int:
     """Returns the number of the current GPU.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cuda.runtime.getDevice()
-        0
+    Examples
+    --------
+    >>> cuda.runtime.getDevice()
+    0
     """
     return get_device_id()
 
@@ -40,15 +44,20 @@ def getDevice() -> int:
 def setDevice(device: int) -> None:
     """Makes a GPU the device of new arrays.
 
-    Args:
-        device: the GPU's number.
+    Parameters
+    ----------
+    device : int
+        The GPU's number.
 
-    Raises:
-        CUDARuntimeError: if there is no such GPU.
+    Raises
+    ------
+    CUDARuntimeError
+        If there is no such GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     cuda.runtime.setDevice(0)
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     cuda.runtime.setDevice(0)
     """
     Device(device).use()
 
@@ -56,16 +65,21 @@ def setDevice(device: int) -> None:
 def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
     """Returns 1 if a GPU can access the memory of another one, and 0 otherwise.
 
-    Args:
-        device: the number of a GPU.
-        peerDevice: the number of the other one.
+    Parameters
+    ----------
+    device : int
+        The number of a GPU.
+    peerDevice : int
+        The number of the other one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> if cuda.runtime.getDeviceCount() > 1:
-        ...     found = cuda.runtime.deviceCanAccessPeer(0, 1)
+    Examples
+    --------
+    >>> if cuda.runtime.getDeviceCount() > 1:
+    ...     found = cuda.runtime.deviceCanAccessPeer(0, 1)
     """
     return int(_core.can_access_peer(device, peerDevice))
 
@@ -73,8 +87,9 @@ def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
 def deviceSynchronize() -> None:
     """Submits the recorded operations and waits for them, also on the CPU.
 
-    Examples:
-        >>> cuda.runtime.deviceSynchronize()
+    Examples
+    --------
+    >>> cuda.runtime.deviceSynchronize()
     """
     _core.synchronize()
 
@@ -82,18 +97,24 @@ def deviceSynchronize() -> None:
 def getDeviceProperties(device: int) -> dict[str, Any]:
     """Returns the driver's properties of a GPU. `name` is bytes, as in CuPy.
 
-    Args:
-        device: the GPU's number.
+    Parameters
+    ----------
+    device : int
+        The GPU's number.
 
-    Returns:
-        A dict.
+    Returns
+    -------
+    dict
 
-    Raises:
-        CUDARuntimeError: if there is no such GPU.
+    Raises
+    ------
+    CUDARuntimeError
+        If there is no such GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     name = cuda.runtime.getDeviceProperties(0)["name"]
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     name = cuda.runtime.getDeviceProperties(0)["name"]
     """
     properties = dict(Device(device).attributes)
     name = properties.get("name")
@@ -105,18 +126,24 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
 def get_device_properties(device: int | None = None) -> dict[str, Any]:
     """Returns the driver's properties of a GPU, as `runtime.getDeviceProperties`.
 
-    Args:
-        device: the GPU's number, by default the current one.
+    Parameters
+    ----------
+    device : int, optional
+        The GPU's number, by default the current one.
 
-    Returns:
-        A dict.
+    Returns
+    -------
+    dict
 
-    Raises:
-        CUDARuntimeError: if there is no such GPU.
+    Raises
+    ------
+    CUDARuntimeError
+        If there is no such GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     name = cuda.get_device_properties()["name"]
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     name = cuda.get_device_properties()["name"]
     """
     return getDeviceProperties(get_device_id() if device is None else device)
 
@@ -124,15 +151,19 @@ def get_device_properties(device: int | None = None) -> dict[str, Any]:
 def memGetInfo() -> tuple[int, int]:
     """Returns the free and the total bytes of the current GPU's memory.
 
-    Returns:
-        A pair of integers.
+    Returns
+    -------
+    pair of ints
 
-    Raises:
-        CUDARuntimeError: without a GPU.
+    Raises
+    ------
+    CUDARuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if cuda.is_available():
-        ...     free, total = cuda.runtime.memGetInfo()
+    Examples
+    --------
+    >>> if cuda.is_available():
+    ...     free, total = cuda.runtime.memGetInfo()
     """
     return Device().mem_info
 
@@ -140,12 +171,14 @@ def memGetInfo() -> tuple[int, int]:
 def driverGetVersion() -> int:
     """Returns the CUDA version that the driver supports, such as 13000 for 13.0, and 0 without a GPU.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cuda.runtime.driverGetVersion() >= 0
-        True
+    Examples
+    --------
+    >>> cuda.runtime.driverGetVersion() >= 0
+    True
     """
     return int(_core.device_properties()["driverVersion"]) if _core.device_count() else 0
 
@@ -153,12 +186,14 @@ def driverGetVersion() -> int:
 def runtimeGetVersion() -> int:
     """Returns the same as `driverGetVersion`, because no runtime library is used.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cuda.runtime.runtimeGetVersion() == cuda.runtime.driverGetVersion()
-        True
+    Examples
+    --------
+    >>> cuda.runtime.runtimeGetVersion() == cuda.runtime.driverGetVersion()
+    True
     """
     return driverGetVersion()
 
@@ -166,11 +201,14 @@ def runtimeGetVersion() -> int:
 def streamSynchronize(stream: int) -> None:
     """Submits the recorded operations and waits for the engine's stream and for another one.
 
-    Args:
-        stream: the handle of the other stream.
+    Parameters
+    ----------
+    stream : int
+        The handle of the other stream.
 
-    Examples:
-        >>> cuda.runtime.streamSynchronize(0)
+    Examples
+    --------
+    >>> cuda.runtime.streamSynchronize(0)
     """
     _core.synchronize()
     _core.Stream(stream).synchronize()

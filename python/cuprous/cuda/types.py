@@ -9,9 +9,10 @@ from typing import Any
 class Type:
     """A type. `t[:]` is an array type, `t(a, b)` a signature, and `t(x)` in a kernel a conversion.
 
-    Examples:
-        >>> types.float32
-        float32
+    Examples
+    --------
+    >>> types.float32
+    float32
     """
 
     def __init__(self, name: str, key: tuple[Any, ...]) -> None:
@@ -101,9 +102,10 @@ class Type:
 class Signature:
     """A function's return type and argument types.
 
-    Examples:
-        >>> types.void(types.float32[:])
-        none(array(float32, 1d, A))
+    Examples
+    --------
+    >>> types.void(types.float32[:])
+    none(array(float32, 1d, A))
     """
 
     def __init__(self, return_type: Type, args: tuple[Any, ...]) -> None:
@@ -117,9 +119,10 @@ class Signature:
 class NoneType(Type):
     """The type of None, and the return type of kernels.
 
-    Examples:
-        >>> types.none
-        none
+    Examples
+    --------
+    >>> types.none
+    none
     """
 
     def __init__(self, name: str = "none") -> None:
@@ -129,9 +132,10 @@ class NoneType(Type):
 class Array(Type):
     """The type of an array: C, F, or A for any strides.
 
-    Examples:
-        >>> types.Array(types.float32, 2, "C")
-        array(float32, 2d, C)
+    Examples
+    --------
+    >>> types.Array(types.float32, 2, "C")
+    array(float32, 2d, C)
     """
 
     def __init__(self, dtype: Any, ndim: int, layout: str = "A") -> None:
@@ -148,9 +152,10 @@ class Array(Type):
 class Record(Type):
     """The type of a record: of NumPy's structured dtype, or of the engine's name of it.
 
-    Examples:
-        >>> types.typeof(np.zeros(1, [("x", np.float32)])[0])
-        Record([('x', '<f4')])
+    Examples
+    --------
+    >>> types.typeof(np.zeros(1, [("x", np.float32)])[0])
+    Record([('x', '<f4')])
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -171,9 +176,10 @@ class Record(Type):
 class Tuple(Type):
     """The type of a tuple of those types.
 
-    Examples:
-        >>> types.Tuple((types.int32, types.float32))
-        Tuple(int32, float32)
+    Examples
+    --------
+    >>> types.Tuple((types.int32, types.float32))
+    Tuple(int32, float32)
     """
 
     def __init__(self, items: Any) -> None:
@@ -184,9 +190,10 @@ class Tuple(Type):
 class UniTuple(Tuple):
     """The type of a tuple of one type.
 
-    Examples:
-        >>> types.UniTuple(types.int32, 3)
-        Tuple(int32, int32, int32)
+    Examples
+    --------
+    >>> types.UniTuple(types.int32, 3)
+    Tuple(int32, int32, int32)
     """
 
     def __init__(self, dtype: Any, count: int) -> None:
@@ -208,12 +215,15 @@ def _from_key(key: tuple[Any, ...]) -> Type:
 def as_type(t: Any) -> Type:
     """Converts a type, a NumPy dtype, a Python class or None to a type.
 
-    Raises:
-        TypeError: for anything else.
+    Raises
+    ------
+    TypeError
+        For anything else.
 
-    Examples:
-        >>> types.as_type(np.float32)
-        float32
+    Examples
+    --------
+    >>> types.as_type(np.float32)
+    float32
     """
     if isinstance(t, Type):
         return t
@@ -237,9 +247,10 @@ def as_type(t: Any) -> Type:
 def typeof(value: Any) -> Type:
     """Returns the type of a value as a kernel argument.
 
-    Examples:
-        >>> types.typeof(np.zeros((2, 2), np.float32))
-        array(float32, 2d, C)
+    Examples
+    --------
+    >>> types.typeof(np.zeros((2, 2), np.float32))
+    array(float32, 2d, C)
     """
     import numpy as np
 
@@ -308,12 +319,15 @@ float_, double = float32, float64
 def signature_of(text: Any) -> Signature | tuple[Type, ...]:
     """Parses a signature from a string, a signature, or a tuple of argument types.
 
-    Raises:
-        TypeError: for anything else.
+    Raises
+    ------
+    TypeError
+        For anything else.
 
-    Examples:
-        >>> types.signature_of("void(float32[:], int32)")
-        none(array(float32, 1d, A), int32)
+    Examples
+    --------
+    >>> types.signature_of("void(float32[:], int32)")
+    none(array(float32, 1d, A), int32)
     """
     if isinstance(text, str):
         text = eval(text, {"__builtins__": {}}, globals())
@@ -329,9 +343,10 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
 def argument_types(signature: Any) -> tuple[Type, ...]:
     """Returns the argument types of what `signature_of` accepts.
 
-    Examples:
-        >>> types.argument_types((types.float32[:],))
-        (array(float32, 1d, A),)
+    Examples
+    --------
+    >>> types.argument_types((types.float32[:],))
+    (array(float32, 1d, A),)
     """
     found = signature_of(signature)
     return found.args if isinstance(found, Signature) else found

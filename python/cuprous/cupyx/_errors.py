@@ -10,12 +10,15 @@ from typing import Any
 def geterr() -> dict[str, str | None]:
     """Returns what raises, as CuPy's function does: None for arithmetic, "raise" for `linalg`.
 
-    Returns:
+    Returns
+    -------
+    dict of str to str or None
         A dict.
 
-    Examples:
-        >>> cp.cupyx.geterr()["linalg"]
-        'raise'
+    Examples
+    --------
+    >>> cp.cupyx.geterr()["linalg"]
+    'raise'
     """
     return {"divide": None, "over": None, "under": None, "invalid": None, "linalg": "raise"}
 
@@ -24,19 +27,27 @@ def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: 
            linalg: Any = None) -> dict[str, str | None]:  # fmt: skip
     """Accepts the settings that hold: errors of `linalg` raise, arithmetic gives no errors.
 
-    Args:
-        divide, over, under, invalid: only None, as in CuPy.
-        linalg: None or "raise".
+    Parameters
+    ----------
+    divide, over, under, invalid : str, optional
+        Only None, as in CuPy.
+    linalg : str, optional
+        None or "raise".
 
-    Returns:
+    Returns
+    -------
+    dict of str to str or None
         The settings, as `geterr` returns them.
 
-    Raises:
-        NotImplementedError: for other settings.
+    Raises
+    ------
+    NotImplementedError
+        For other settings.
 
-    Examples:
-        >>> cp.cupyx.seterr(linalg="raise")["linalg"]
-        'raise'
+    Examples
+    --------
+    >>> cp.cupyx.seterr(linalg="raise")["linalg"]
+    'raise'
     """
     for name, value in (("divide", divide), ("over", over), ("under", under), ("invalid", invalid)):
         if value is not None:
@@ -53,19 +64,26 @@ def errstate(*, divide: Any = None, over: Any = None, under: Any = None, invalid
              linalg: Any = None) -> Iterator[None]:  # fmt: skip
     """Accepts the settings that hold, as `seterr` does, for a `with` block.
 
-    Args:
-        divide, over, under, invalid: only None, as in CuPy.
-        linalg: None or "raise".
+    Parameters
+    ----------
+    divide, over, under, invalid : str, optional
+        Only None, as in CuPy.
+    linalg : str, optional
+        None or "raise".
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Raises:
-        NotImplementedError: for other settings.
+    Raises
+    ------
+    NotImplementedError
+        For other settings.
 
-    Examples:
-        >>> with cp.cupyx.errstate(linalg="raise"):
-        ...     a = cp.linalg.inv(cp.eye(2))
+    Examples
+    --------
+    >>> with cp.cupyx.errstate(linalg="raise"):
+    ...     a = cp.linalg.inv(cp.eye(2))
     """
     seterr(divide=divide, over=over, under=under, invalid=invalid, linalg=linalg)
     yield
@@ -75,18 +93,24 @@ def errstate(*, divide: Any = None, over: Any = None, under: Any = None, invalid
 def allow_synchronize(allow: bool) -> Iterator[None]:
     """Allows that the host waits for the device within a `with` block, as it always may.
 
-    Args:
-        allow: only True; waits are not reported as errors. `cuprous.profile` lists them.
+    Parameters
+    ----------
+    allow : bool
+        Only True; waits are not reported as errors. `cuprous.profile` lists them.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Raises:
-        NotImplementedError: for False.
+    Raises
+    ------
+    NotImplementedError
+        For False.
 
-    Examples:
-        >>> with cp.cupyx.allow_synchronize(True):
-        ...     total = int(cp.arange(4).sum())
+    Examples
+    --------
+    >>> with cp.cupyx.allow_synchronize(True):
+    ...     total = int(cp.arange(4).sum())
     """
     if not allow:
         raise NotImplementedError("[allow_synchronize] False is not supported: use cuprous.profile, which lists "

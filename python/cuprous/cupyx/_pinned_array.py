@@ -16,17 +16,23 @@ _ORDERS: dict[str, Any] = dict(zip("CFAK", "CFAK", strict=True))
 def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     """Returns a NumPy array in page-locked memory, whose elements are not set.
 
-    Args:
-        shape: the extents, or one.
-        dtype: the dtype.
-        order: the memory order, "C" or "F".
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents, or one.
+    dtype : dtype, optional
+        The dtype.
+    order : str, default "C"
+        The memory order, "C" or "F".
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Examples:
-        >>> cp.cupyx.empty_pinned((2, 3), "f4").nbytes
-        24
+    Examples
+    --------
+    >>> cp.cupyx.empty_pinned((2, 3), "f4").nbytes
+    24
     """
     extents = (int(shape),) if hasattr(shape, "__index__") else tuple(shape)
     kind = np.dtype(dtype)
@@ -37,17 +43,23 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
 def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     """Returns a NumPy array of zeros in page-locked memory.
 
-    Args:
-        shape: the extents, or one.
-        dtype: the dtype.
-        order: the memory order, "C" or "F".
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents, or one.
+    dtype : dtype, optional
+        The dtype.
+    order : str, default "C"
+        The memory order, "C" or "F".
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Examples:
-        >>> cp.cupyx.zeros_pinned(2)
-        array([0., 0.])
+    Examples
+    --------
+    >>> cp.cupyx.zeros_pinned(2)
+    array([0., 0.])
     """
     result = empty_pinned(shape, dtype, order)
     result.fill(0)
@@ -57,22 +69,32 @@ def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
 def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
     """Returns a NumPy array like another one in page-locked memory, whose elements are not set.
 
-    Args:
-        a: an array of the host or of the device.
-        dtype: the dtype; by default that of `a`.
-        order: the memory order: "C", "F", or "A" and "K" for that of `a`.
-        subok: for NumPy's signature; only None.
-        shape: the extents; by default those of `a`.
+    Parameters
+    ----------
+    a : array_like
+        An array of the host or of the device.
+    dtype : dtype, optional
+        The dtype; by default that of `a`.
+    order : str, default "K"
+        The memory order: "C", "F", or "A" and "K" for that of `a`.
+    subok : bool, optional
+        For NumPy's signature; only None.
+    shape : int or tuple of ints, optional
+        The extents; by default those of `a`.
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Raises:
-        TypeError: for `subok`.
+    Raises
+    ------
+    TypeError
+        For `subok`.
 
-    Examples:
-        >>> cp.cupyx.empty_like_pinned(np.ones((2, 3), "f4")).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cp.cupyx.empty_like_pinned(np.ones((2, 3), "f4")).shape
+    (2, 3)
     """
     if subok is not None:
         raise TypeError("subok is not supported yet")
@@ -88,22 +110,32 @@ def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = 
 def zeros_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Any:
     """Returns a NumPy array of zeros like another one in page-locked memory.
 
-    Args:
-        a: an array of the host or of the device.
-        dtype: the dtype; by default that of `a`.
-        order: the memory order: "C", "F", or "A" and "K" for that of `a`.
-        subok: for NumPy's signature; only None.
-        shape: the extents; by default those of `a`.
+    Parameters
+    ----------
+    a : array_like
+        An array of the host or of the device.
+    dtype : dtype, optional
+        The dtype; by default that of `a`.
+    order : str, default "K"
+        The memory order: "C", "F", or "A" and "K" for that of `a`.
+    subok : bool, optional
+        For NumPy's signature; only None.
+    shape : int or tuple of ints, optional
+        The extents; by default those of `a`.
 
-    Returns:
-        A `numpy.ndarray`.
+    Returns
+    -------
+    numpy.ndarray
 
-    Raises:
-        TypeError: for `subok`.
+    Raises
+    ------
+    TypeError
+        For `subok`.
 
-    Examples:
-        >>> cp.cupyx.zeros_like_pinned(np.ones(2))
-        array([0., 0.])
+    Examples
+    --------
+    >>> cp.cupyx.zeros_like_pinned(np.ones(2))
+    array([0., 0.])
     """
     result = empty_like_pinned(a, dtype, order, subok, shape)
     result.fill(0)

@@ -59,18 +59,21 @@ class RawKernel:
 def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
     """Decorates a function as a kernel, or with `device=True` as a function that kernels call.
 
-    Raises:
-        NotImplementedError: for modes other than "cuda".
+    Raises
+    ------
+    NotImplementedError
+        For modes other than "cuda".
 
-    Examples:
-        >>> @jit.rawkernel()
-        ... def double(x, y):
-        ...     i = jit.grid(1)
-        ...     y[i] = 2 * x[i]
-        >>> x, y = cp.arange(4, dtype=cp.float32), cp.empty(4, cp.float32)
-        >>> double[1, 4](x, y)
-        >>> y
-        array([0., 2., 4., 6.], dtype=float32)
+    Examples
+    --------
+    >>> @jit.rawkernel()
+    ... def double(x, y):
+    ...     i = jit.grid(1)
+    ...     y[i] = 2 * x[i]
+    >>> x, y = cp.arange(4, dtype=cp.float32), cp.empty(4, cp.float32)
+    >>> double[1, 4](x, y)
+    >>> y
+    array([0., 2., 4., 6.], dtype=float32)
     """
     if mode != "cuda":
         raise NotImplementedError(f"[rawkernel] mode={mode!r} is not supported; leave it out")

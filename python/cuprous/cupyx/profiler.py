@@ -61,22 +61,33 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
     Each result is kept until the device has finished, so that all of it is computed. Without a GPU, device times are
     absent and host times include the computation.
 
-    Args:
-        func: the function to time, called as `func(*args, **kwargs)`.
-        n_repeat: the number of timed calls.
-        name: the name in the result; the function's own name by default.
-        n_warmup: the number of calls before the timed ones.
-        max_duration: the time in seconds after which no further call starts.
-        devices: the GPU numbers; the current GPU by default.
+    Parameters
+    ----------
+    func : callable
+        The function to time, called as `func(*args, **kwargs)`.
+    n_repeat : int, default 10000
+        The number of timed calls.
+    name : str, optional
+        The name in the result; the function's own name by default.
+    n_warmup : int, default 10
+        The number of calls before the timed ones.
+    max_duration : float, optional
+        The time in seconds after which no further call starts.
+    devices : tuple of ints, optional
+        The GPU numbers; the current GPU by default.
 
-    Raises:
-        ValueError: for arguments of a wrong type.
-        NotImplementedError: for GPUs other than the first.
+    Raises
+    ------
+    ValueError
+        For arguments of a wrong type.
+    NotImplementedError
+        For GPUs other than the first.
 
-    Examples:
-        >>> times = profiler.benchmark(cp.sin, (cp.ones(100),), n_repeat=3)
-        >>> times.cpu_times.shape
-        (3,)
+    Examples
+    --------
+    >>> times = profiler.benchmark(cp.sin, (cp.ones(100),), n_repeat=3)
+    >>> times.cpu_times.shape
+    (3,)
     """
     if not callable(func):
         raise ValueError("[benchmark] func must be callable")
@@ -123,18 +134,26 @@ class time_range:
     """Names a range for NVIDIA's profilers. Usable as a context manager, or as a decorator that uses the function's
     name.
 
-    Args:
-        message: the range's name.
-        color_id: the number of one of ten colors.
-        argb_color: any color, as 0xAARRGGBB.
-        sync: whether to wait for the device at both ends.
+    Parameters
+    ----------
+    message : str, optional
+        The range's name.
+    color_id : int, optional
+        The number of one of ten colors.
+    argb_color : int, optional
+        Any color, as 0xAARRGGBB.
+    sync : bool, default False
+        Whether to wait for the device at both ends.
 
-    Raises:
-        ValueError: if both colors are passed, or a context manager has no name.
+    Raises
+    ------
+    ValueError
+        If both colors are passed, or a context manager has no name.
 
-    Examples:
-        >>> with profiler.time_range("sum"):
-        ...     y = cp.ones(3).sum()
+    Examples
+    --------
+    >>> with profiler.time_range("sum"):
+    ...     y = cp.ones(3).sum()
     """
 
     def __init__(self, message: str | None = None, color_id: int | None = None, argb_color: int | None = None,
@@ -175,9 +194,10 @@ class time_range:
 def profile() -> Iterator[None]:
     """Waits for the device at both ends of a block, so that a profiler sees exactly the work within.
 
-    Examples:
-        >>> with profiler.profile():
-        ...     y = cp.ones(3) + 1
+    Examples
+    --------
+    >>> with profiler.profile():
+    ...     y = cp.ones(3) + 1
     """
     cuda.profile_start()
     try:

@@ -28,22 +28,33 @@ def _checked(n: Any) -> int:
 def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
     """Returns the frequencies of the n values of `fft`, in cycles per unit of the spacing: 0, 1, …, -2, -1 over n d.
 
-    Args:
-        n: the number of points of the transform.
-        d: the spacing of the points.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
-        dtype: the dtype of the result, float64 by default.
+    Parameters
+    ----------
+    n : int
+        The number of points of the transform.
+    d : float, default 1.0
+        The spacing of the points.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (n,).
 
-    Raises:
-        ValueError: unless `n` is an integer, at least 0, and `dtype` floating-point.
-        ZeroDivisionError: if `n` or `d` is zero.
+    Raises
+    ------
+    ValueError
+        Unless `n` is an integer, at least 0, and `dtype` floating-point.
+    ZeroDivisionError
+        If `n` or `d` is zero.
 
-    Examples:
-        >>> cp.fft.fftfreq(4, d=0.5)
-        array([ 0. ,  0.5, -1. , -0.5])
+    Examples
+    --------
+    >>> cp.fft.fftfreq(4, d=0.5)
+    array([ 0. ,  0.5, -1. , -0.5])
     """
     n = _checked(n)
     step = 1.0 / (n * d)
@@ -55,22 +66,33 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
 def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -> ndarray:
     """Returns the frequencies of the n // 2 + 1 values of `rfft`: 0, 1, …, n // 2 over n d.
 
-    Args:
-        n: the number of points of the transform.
-        d: the spacing of the points.
-        device: the device of the result, such as "cpu" or "cuda"; by default the current device.
-        dtype: the dtype of the result, float64 by default.
+    Parameters
+    ----------
+    n : int
+        The number of points of the transform.
+    d : float, default 1.0
+        The spacing of the points.
+    device : str or Device, optional
+        The device of the result, such as "cpu" or "cuda"; by default the current device.
+    dtype : dtype, optional
+        The dtype of the result, float64 by default.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (n // 2 + 1,).
 
-    Raises:
-        ValueError: unless `n` is an integer and `dtype` floating-point.
-        ZeroDivisionError: if `n` or `d` is zero.
+    Raises
+    ------
+    ValueError
+        Unless `n` is an integer and `dtype` floating-point.
+    ZeroDivisionError
+        If `n` or `d` is zero.
 
-    Examples:
-        >>> cp.fft.rfftfreq(4, d=0.5)
-        array([0. , 0.5, 1. ])
+    Examples
+    --------
+    >>> cp.fft.rfftfreq(4, d=0.5)
+    array([0. , 0.5, 1. ])
     """
     n = _checked(n)
     return _scaled(_core.iota((max(n // 2 + 1, 0),), (1,), 0), 1.0 / (n * d), dtype, device)
@@ -85,19 +107,26 @@ def _rolled(x: ArrayLike, axes: int | Sequence[int] | None, half: Any) -> ndarra
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
     """Returns values of `fft` with frequency zero moved from the front to the middle, along all axes or some.
 
-    Args:
-        x: an array or array-like.
-        axes: the axis or axes; None (the default) shifts all.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    axes : int or sequence of ints, optional
+        The axis or axes; None (the default) shifts all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    See Also:
-        ifftshift
+    See Also
+    --------
+    ifftshift
 
-    Examples:
-        >>> cp.fft.fftshift([0, 1, -2, -1])
-        array([-2, -1,  0,  1])
+    Examples
+    --------
+    >>> cp.fft.fftshift([0, 1, -2, -1])
+    array([-2, -1,  0,  1])
     """
     return _rolled(x, axes, lambda n: n // 2)
 
@@ -105,19 +134,26 @@ def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
 def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> ndarray:
     """Undoes `fftshift`.
 
-    Args:
-        x: an array or array-like.
-        axes: the axis or axes; None (the default) shifts all.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    axes : int or sequence of ints, optional
+        The axis or axes; None (the default) shifts all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    See Also:
-        fftshift
+    See Also
+    --------
+    fftshift
 
-    Examples:
-        >>> cp.fft.ifftshift([-2, -1, 0, 1])
-        array([ 0,  1, -2, -1])
+    Examples
+    --------
+    >>> cp.fft.ifftshift([-2, -1, 0, 1])
+    array([ 0,  1, -2, -1])
     """
     return _rolled(x, axes, lambda n: -(n // 2))
 

@@ -24,27 +24,40 @@ def fft(
 ) -> ndarray:
     """Returns the discrete Fourier transform along an axis: element k is the sum of a[j] * exp(-2 pi i j k / n).
 
-    Args:
-        a: real or complex points.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), this one
-            for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex points.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), this one for
+        "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         complex64 for float16, bfloat16, float32 and complex64, otherwise complex128.
 
-    Raises:
-        ValueError: for fewer than one point, or any other `norm`.
-        AxisError: if there is no such axis.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or any other `norm`.
+    AxisError
+        If there is no such axis.
 
-    See Also:
-        ifft, fft2, fftn, rfftn, fftfreq
+    See Also
+    --------
+    ifft, fft2, fftn, rfftn, fftfreq
 
-    Examples:
-        >>> cp.fft.fft([1.0, 2.0, 3.0, 4.0]).round(6)
-        array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    Examples
+    --------
+    >>> cp.fft.fft([1.0, 2.0, 3.0, 4.0]).round(6)
+    array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
     return _along(_transforms.complex_to_complex, True, a, n, axis, norm, out)
 
@@ -54,27 +67,40 @@ def ifft(
 ) -> ndarray:
     """Computes the inverse of `fft`: element j is the mean over k of a[k] * exp(2 pi i j k / n).
 
-    Args:
-        a: real or complex values.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis, by default the last.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
-            forward one for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex values.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis, by default the last.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), the forward one
+        for "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, or any other `norm`.
-        AxisError: if there is no such axis.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or any other `norm`.
+    AxisError
+        If there is no such axis.
 
-    See Also:
-        fft, ifft2, ifftn
+    See Also
+    --------
+    fft, ifft2, ifftn
 
-    Examples:
-        >>> cp.fft.ifft([4.0, 0.0, 0.0, 0.0]).round(6)
-        array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    Examples
+    --------
+    >>> cp.fft.ifft([4.0, 0.0, 0.0, 0.0]).round(6)
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
     return _along(_transforms.complex_to_complex, False, a, n, axis, norm, out)
 
@@ -84,27 +110,40 @@ def rfft(
 ) -> ndarray:
     """Returns the first n // 2 + 1 values of `fft` of real points. The others are their conjugates.
 
-    Args:
-        a: real points.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis, by default the last.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
-            forward one for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real points.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis, by default the last.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), the forward one
+        for "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of n // 2 + 1 values along the axis.
 
-    Raises:
-        TypeError: for complex points.
-        ValueError: for fewer than one point, or any other `norm`.
+    Raises
+    ------
+    TypeError
+        For complex points.
+    ValueError
+        For fewer than one point, or any other `norm`.
 
-    See Also:
-        fft, irfft, fftn, rfftn
+    See Also
+    --------
+    fft, irfft, fftn, rfftn
 
-    Examples:
-        >>> cp.fft.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
-        array([10.+0.j, -2.+2.j, -2.+0.j])
+    Examples
+    --------
+    >>> cp.fft.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
+    array([10.+0.j, -2.+2.j, -2.+0.j])
     """
     return _along(_transforms.real_to_half, True, a, n, axis, norm, out)
 
@@ -116,26 +155,38 @@ def irfft(
 
     The imaginary parts of the first value and, with even n, of the last count as zero.
 
-    Args:
-        a: real or complex values, n // 2 + 1 of them along the axis.
-        n: the number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
-        axis: the axis, by default the last.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
-            forward one for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex values, n // 2 + 1 of them along the axis.
+    n : int, optional
+        The number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
+    axis : int, default -1
+        The axis, by default the last.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), the forward one
+        for "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         float32 for float32 and complex64, half precision for half-precision input, otherwise float64.
 
-    Raises:
-        ValueError: for fewer than one point, or any other `norm`.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or any other `norm`.
 
-    See Also:
-        fft, rfft, irfft2, irfftn
+    See Also
+    --------
+    fft, rfft, irfft2, irfftn
 
-    Examples:
-        >>> cp.fft.irfft([4.0, 0.0, 0.0]).round(6)
-        array([1., 1., 1., 1.])
+    Examples
+    --------
+    >>> cp.fft.irfft([4.0, 0.0, 0.0]).round(6)
+    array([1., 1., 1., 1.])
     """
     return _along(_transforms.half_to_real, False, a, n, axis, norm, out)
 
@@ -145,23 +196,34 @@ def hfft(
 ) -> ndarray:
     """Returns the real values of `fft` of n points, whose second half are the conjugates of the given first half.
 
-    Args:
-        a: real or complex values, n // 2 + 1 of them along the axis.
-        n: the number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
-        axis: the axis, by default the last.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
-            forward one for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex values, n // 2 + 1 of them along the axis.
+    n : int, optional
+        The number of points of the result, by default 2 * (m - 1), where m is the axis' extent.
+    axis : int, default -1
+        The axis, by default the last.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), the forward one
+        for "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array.
 
-    Raises:
-        ValueError: for fewer than one point, or any other `norm`.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or any other `norm`.
 
-    Examples:
-        >>> cp.fft.hfft([10.0, -2.0, -2.0]).round(6)
-        array([ 4., 12., 12., 12.])
+    Examples
+    --------
+    >>> cp.fft.hfft([10.0, -2.0, -2.0]).round(6)
+    array([ 4., 12., 12., 12.])
     """
     return _along(_transforms.half_to_real, True, a, n, axis, norm, out)
 
@@ -171,23 +233,34 @@ def ihfft(
 ) -> ndarray:
     """Computes the inverse of `hfft`: the first n // 2 + 1 values of `ifft` of real points.
 
-    Args:
-        a: real points.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis, by default the last.
-        norm: the transform that is divided by the number of points: the inverse for "backward" (the default), the
-            forward one for "forward". With "ortho" both are divided by its root.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real points.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis, by default the last.
+    norm : str, optional
+        The transform that is divided by the number of points: the inverse for "backward" (the default), the forward one
+        for "forward". With "ortho" both are divided by its root.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of n // 2 + 1 values along the axis.
 
-    Raises:
-        TypeError: for complex points.
+    Raises
+    ------
+    TypeError
+        For complex points.
 
-    Examples:
-        >>> cp.fft.ihfft([1.0, 0.0, 0.0, 0.0]).round(6)
-        array([0.25-0.j, 0.25+0.j, 0.25-0.j])
+    Examples
+    --------
+    >>> cp.fft.ihfft([1.0, 0.0, 0.0, 0.0]).round(6)
+    array([0.25-0.j, 0.25+0.j, 0.25-0.j])
     """
     return _along(_transforms.real_to_half, False, a, n, axis, norm, out)
 

@@ -22,12 +22,18 @@ _KINDS = ("C2C", "R2C", "C2R")
 class Plan:
     """A transform that `get_fft_plan` described. In a `with` block all transforms are checked against it.
 
-    Args:
-        value_type: "C2C", "R2C" or "C2R".
-        single: whether it is computed in single precision.
-        shape: the shape of the input, after it was truncated or padded.
-        axes: the transformed axes, counted from the first.
-        size: the number of points along the last of them.
+    Parameters
+    ----------
+    value_type : {"C2C", "R2C", "C2R"}
+        "C2C", "R2C" or "C2R".
+    single : bool
+        Whether it is computed in single precision.
+    shape : sequence of ints
+        The shape of the input, after it was truncated or padded.
+    axes : sequence of ints
+        The transformed axes, counted from the first.
+    size : int
+        The number of points along the last of them.
     """
 
     def __init__(self, value_type: str, single: bool, shape: Sequence[int], axes: Sequence[int], size: int) -> None:
@@ -44,8 +50,10 @@ class Plan:
     def check(self, value_type: str, a: ndarray, axes: Sequence[int], size: int) -> None:
         """Checks a transform of `a`, which is truncated or padded already.
 
-        Raises:
-            ValueError: if the transform is not the plan's.
+        Raises
+        ------
+        ValueError
+            If the transform is not the plan's.
         """
         single = a.dtype_name in SINGLE
         if (self.value_type, self.single) != (value_type, single):
@@ -86,12 +94,15 @@ def _lines(shape: Sequence[int], axes: Sequence[int]) -> int:
 def get_current_plan() -> Plan | None:
     """Returns the plan of the innermost `with` block, None outside of one.
 
-    Returns:
+    Returns
+    -------
+    Plan or None
         A plan, or None.
 
-    Examples:
-        >>> cp.cuda.cufft.get_current_plan() is None
-        True
+    Examples
+    --------
+    >>> cp.cuda.cufft.get_current_plan() is None
+    True
     """
     plans = _active.get()
     return plans[-1] if plans else None
@@ -100,9 +111,12 @@ def get_current_plan() -> Plan | None:
 def given(plan: Plan | None) -> AbstractContextManager[Any]:
     """Returns the context of a call with the argument `plan`.
 
-    Raises:
-        RuntimeError: if there is also a `with` block with a plan.
-        NotImplementedError: if it is no plan of `get_fft_plan`.
+    Raises
+    ------
+    RuntimeError
+        If there is also a `with` block with a plan.
+    NotImplementedError
+        If it is no plan of `get_fft_plan`.
     """
     if plan is None:
         return nullcontext()
@@ -124,24 +138,34 @@ def get_fft_plan(
     """Returns a plan of a transform. It is passed as `plan=`, or used in a `with` block, and raises if a transform is
     another one.
 
-    Args:
-        a: the array to transform, or one of its shape and dtype.
-        shape: the number of points along each axis; by default all.
-        axes: the axes; by default the last ones of `shape`, or all.
-        value_type: "C2C" for complex points, "R2C" for real ones, "C2R" for half a spectrum.
+    Parameters
+    ----------
+    a : array_like
+        The array to transform, or one of its shape and dtype.
+    shape : int, sequence of ints or None, optional
+        The number of points along each axis; by default all.
+    axes : int or sequence of ints, optional
+        The axes; by default the last ones of `shape`, or all.
+    value_type : str, default "C2C"
+        "C2C" for complex points, "R2C" for real ones, "C2R" for half a spectrum.
 
-    Returns:
+    Returns
+    -------
+    Plan
         A `Plan1d` or `PlanNd`.
 
-    Raises:
-        ValueError: for axes that do not exist, another number of points than axes, or an unknown `value_type`.
+    Raises
+    ------
+    ValueError
+        For axes that do not exist, another number of points than axes, or an unknown `value_type`.
 
-    Examples:
-        >>> x = cp.ones((4, 4), complex)
-        >>> with cp.scipy.fft.get_fft_plan(x):
-        ...     y = cp.fft.fftn(x)
-        >>> cp.scipy.fft.fftn(x, plan=cp.scipy.fft.get_fft_plan(x)).shape
-        (4, 4)
+    Examples
+    --------
+    >>> x = cp.ones((4, 4), complex)
+    >>> with cp.scipy.fft.get_fft_plan(x):
+    ...     y = cp.fft.fftn(x)
+    >>> cp.scipy.fft.fftn(x, plan=cp.scipy.fft.get_fft_plan(x)).shape
+    (4, 4)
     """
     if value_type not in _KINDS:
         raise ValueError(f"[get_fft_plan] value_type must be one of {', '.join(_KINDS)}, not {value_type!r}")

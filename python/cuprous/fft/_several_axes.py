@@ -64,27 +64,40 @@ def fftn(
 ) -> ndarray:  # fmt: skip
     """Applies `fft` along several axes.
 
-    Args:
-        a: real or complex points.
-        s: the number of points along each of the axes (-1: all of them).
-        axes: the axes, by default all. A repeated axis is transformed repeatedly.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them).
+    axes : sequence of ints, optional
+        The axes, by default all. A repeated axis is transformed repeatedly.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
-        IndexError: if there is no such axis.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
+    IndexError
+        If there is no such axis.
 
-    See Also:
-        fft, ifftn, rfftn, fft2, fftshift
+    See Also
+    --------
+    fft, ifftn, rfftn, fft2, fftshift
 
-    Examples:
-        >>> cp.fft.fftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
-        array([[10.+0.j, -2.+0.j],
-               [-4.+0.j,  0.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.fftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
@@ -98,26 +111,38 @@ def ifftn(
 ) -> ndarray:  # fmt: skip
     """Computes the inverse of `fftn`.
 
-    Args:
-        a: real or complex points.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default all. A repeated axis is transformed repeatedly.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default all. A repeated axis is transformed repeatedly.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
 
-    See Also:
-        fft, fftn, ifft, ifft2, ifftshift
+    See Also
+    --------
+    fft, fftn, ifft, ifft2, ifftshift
 
-    Examples:
-        >>> cp.fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
-        array([[1.+0.j, 1.+0.j],
-               [1.+0.j, 1.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
@@ -131,26 +156,38 @@ def rfftn(
 ) -> ndarray:  # fmt: skip
     """Applies `rfft` along the last of the axes, then `fft` along the others.
 
-    Args:
-        a: real points.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default all. A repeated axis is transformed repeatedly.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default all. A repeated axis is transformed repeatedly.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        TypeError: for complex points.
+    Raises
+    ------
+    TypeError
+        For complex points.
 
-    See Also:
-        irfftn, fft, rfft, fftn, rfft2
+    See Also
+    --------
+    irfftn, fft, rfft, fftn, rfft2
 
-    Examples:
-        >>> cp.fft.rfftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
-        array([[10.+0.j, -2.+0.j],
-               [-4.+0.j,  0.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.rfftn([[1.0, 2.0], [3.0, 4.0]]).round(6)
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
@@ -166,26 +203,38 @@ def irfftn(
 ) -> ndarray:  # fmt: skip
     """Computes the inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`.
 
-    Args:
-        a: real or complex values.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default all. A repeated axis is transformed repeatedly.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex values.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default all. A repeated axis is transformed repeatedly.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
 
-    See Also:
-        rfftn, fft, irfft, irfft2
+    See Also
+    --------
+    rfftn, fft, irfft, irfft2
 
-    Examples:
-        >>> cp.fft.irfftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
-        array([[1., 1.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> cp.fft.irfftn([[4.0, 0.0], [0.0, 0.0]]).round(6)
+    array([[1., 1.],
+           [1., 1.]])
     """
     a = array(a)
     points, axes = _axes_and_points(a, s, axes, half=True)
@@ -201,26 +250,38 @@ def fft2(
 ) -> ndarray:  # fmt: skip
     """Applies `fftn` along two axes, the last two by default.
 
-    Args:
-        a: real or complex points.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default the last two.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default the last two.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
 
-    See Also:
-        fft, ifft2, fftn, fftshift
+    See Also
+    --------
+    fft, ifft2, fftn, fftshift
 
-    Examples:
-        >>> cp.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
-        array([[10.+0.j, -2.+0.j],
-               [-4.+0.j,  0.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.fft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
     """
     return fftn(a, s, axes, norm, out)
 
@@ -231,26 +292,38 @@ def ifft2(
 ) -> ndarray:  # fmt: skip
     """Applies `ifftn` along two axes, the last two by default.
 
-    Args:
-        a: real or complex points.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default the last two.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default the last two.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
 
-    See Also:
-        fft, fft2, ifftn, ifft
+    See Also
+    --------
+    fft, fft2, ifftn, ifft
 
-    Examples:
-        >>> cp.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
-        array([[1.+0.j, 1.+0.j],
-               [1.+0.j, 1.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
     """
     return ifftn(a, s, axes, norm, out)
 
@@ -261,26 +334,38 @@ def rfft2(
 ) -> ndarray:  # fmt: skip
     """Applies `rfftn` along two axes, the last two by default.
 
-    Args:
-        a: real points.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default the last two.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real points.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default the last two.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        TypeError: for complex points.
+    Raises
+    ------
+    TypeError
+        For complex points.
 
-    See Also:
-        rfftn
+    See Also
+    --------
+    rfftn
 
-    Examples:
-        >>> cp.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
-        array([[10.+0.j, -2.+0.j],
-               [-4.+0.j,  0.+0.j]])
+    Examples
+    --------
+    >>> cp.fft.rfft2([[1.0, 2.0], [3.0, 4.0]]).round(6)
+    array([[10.+0.j, -2.+0.j],
+           [-4.+0.j,  0.+0.j]])
     """
     return rfftn(a, s, axes, norm, out)
 
@@ -291,26 +376,38 @@ def irfft2(
 ) -> ndarray:  # fmt: skip
     """Applies `irfftn` along two axes, the last two by default.
 
-    Args:
-        a: real or complex values.
-        s: the number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-        axes: the axes, by default the last two.
-        norm: as for `fft`.
-        out: the array to write the result to.
+    Parameters
+    ----------
+    a : array_like
+        Real or complex values.
+    s : int or sequence of ints, optional
+        The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
+    axes : sequence of ints, optional
+        The axes, by default the last two.
+    norm : str, optional
+        As for `fft`.
+    out : ndarray, optional
+        The array to write the result to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array.
 
-    Raises:
-        ValueError: unless `s` and `axes` have the same length.
+    Raises
+    ------
+    ValueError
+        Unless `s` and `axes` have the same length.
 
-    See Also:
-        rfft2, rfft, irfft, irfftn
+    See Also
+    --------
+    rfft2, rfft, irfft, irfftn
 
-    Examples:
-        >>> cp.fft.irfft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
-        array([[1., 1.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> cp.fft.irfft2([[4.0, 0.0], [0.0, 0.0]]).round(6)
+    array([[1., 1.],
+           [1., 1.]])
     """
     return irfftn(a, s, axes, norm, out)
 

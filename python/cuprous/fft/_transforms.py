@@ -23,8 +23,10 @@ _DIVISORS = {"backward": ("one", "points"), "ortho": ("root", "root"), "forward"
 def divisor(norm: str | None, forward: bool) -> str:
     """Returns the divisor of a transform: "one", "root" or "points".
 
-    Raises:
-        ValueError: if `norm` is not None, "backward", "ortho" and "forward".
+    Raises
+    ------
+    ValueError
+        If `norm` is not None, "backward", "ortho" and "forward".
     """
     for name, pair in _DIVISORS.items():
         if name == ("backward" if norm is None else norm):
@@ -35,8 +37,10 @@ def divisor(norm: str | None, forward: bool) -> str:
 def count(n: Any, default: int) -> int:
     """Returns the number of points.
 
-    Raises:
-        ValueError: if the number is not positive.
+    Raises
+    ------
+    ValueError
+        If the number is not positive.
     """
     n = default if n is None else operator.index(n)
     if n < 1:
@@ -95,8 +99,10 @@ def real_to_half(a: ndarray, points: Sequence[Any], axes: Sequence[int], forward
     """Transforms n real points along the last of the axes to the first n // 2 + 1 values, whose conjugates are the
     other values. Then applies complex_to_complex along the other axes.
 
-    Raises:
-        TypeError: for complex points.
+    Raises
+    ------
+    TypeError
+        For complex points.
     """
     a = _fitted_along(a, points, axes)
     by = divisor(norm, forward)

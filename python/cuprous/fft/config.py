@@ -16,16 +16,21 @@ _DEPRECATED = "enable_nd_planning is deprecated and has no effect: several axes 
 def set_cufft_gpus(gpus: int | Sequence[int]) -> NoReturn:
     """Is not supported: a transform runs on one GPU.
 
-    Args:
-        gpus: the number of GPUs, or their indices.
+    Parameters
+    ----------
+    gpus : int or sequence of ints
+        The number of GPUs, or their indices.
 
-    Raises:
-        NotImplementedError: always.
+    Raises
+    ------
+    NotImplementedError
+        Always.
 
-    Examples:
-        >>> cp.fft.config.set_cufft_gpus([0, 1])
-        Traceback (most recent call last):
-        NotImplementedError: ...
+    Examples
+    --------
+    >>> cp.fft.config.set_cufft_gpus([0, 1])
+    Traceback (most recent call last):
+    NotImplementedError: ...
     """
     raise NotImplementedError("[set_cufft_gpus] a transform runs on one GPU; divide the batch between the GPUs")
 

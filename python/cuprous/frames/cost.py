@@ -28,9 +28,12 @@ LEAST_ROWS = 200_000
 class Rate:
     """Nanoseconds for each row.
 
-    Args:
-        here: of this library.
-        polars: of Polars, the faster of its two engines.
+    Parameters
+    ----------
+    here : float
+        Of this library.
+    polars : float
+        Of Polars, the faster of its two engines.
     """
 
     here: float
@@ -136,10 +139,14 @@ def refuse_few(rows: int) -> None:
 class Costs:
     """Estimates for the nodes of one plan.
 
-    Args:
-        device: "cpu" or "gpu".
-        residency: the columns that are on the device already.
-        runs: whether the plan will run, so that what it loses counts for columns that are not on the device yet.
+    Parameters
+    ----------
+    device : {"cpu", "gpu"}
+        "cpu" or "gpu".
+    residency : Residency
+        The columns that are on the device already.
+    runs : bool
+        Whether the plan will run, so that what it loses counts for columns that are not on the device yet.
     """
 
     def __init__(self, device: str, residency: Residency, runs: bool) -> None:
@@ -154,9 +161,12 @@ class Costs:
     def refuse_loss(self, node: nodes.Node, whole: bool) -> None:
         """Raises `Refused` if a plan would be slower here.
 
-        Args:
-            node: the plan, whose result is copied to Polars.
-            whole: whether it is a whole query, and not a part of one whose rest Polars runs.
+        Parameters
+        ----------
+        node : Node
+            The plan, whose result is copied to Polars.
+        whole : bool
+            Whether it is a whole query, and not a part of one whose rest Polars runs.
         """
         rows = self._largest_scan(node)
         refuse_few(rows)

@@ -45,29 +45,40 @@ if not hasattr(pl, "InMemoryEngine"):
 class Engine(pl.InMemoryEngine):
     """Runs queries of Polars on this library, and leaves what does not fit to Polars.
 
-    Args:
-        device: "cpu", "cuda" or "auto"; None is the current device.
-        take: "measured" runs the parts that are faster here by the measured rates of `cuprous.frames.cost`, "all" runs
-            all that can be run.
-        strict: whether a query that is not wholly run here is an error.
-        cache_bytes: the most bytes of columns that stay on the device between queries; None is 2 GiB, 0 keeps none.
-        block_rows: the most rows of Parquet files that are in memory at a time, where the query aggregates them; None
-            is what a quarter of the free memory holds. Other queries of more rows run in Polars' streaming engine.
-        reader: what decodes Parquet files: "polars" on the host, or "pylibcudf" of RAPIDS on the GPU. pylibcudf decodes
-            numbers, bools, dates and times; Polars decodes the other columns.
+    Parameters
+    ----------
+    device : str, optional
+        "cpu", "cuda" or "auto"; None is the current device.
+    take : {"measured", "all"}, default "measured"
+        "measured" runs the parts that are faster here by the measured rates of `cuprous.frames.cost`, "all" runs all
+        that can be run.
+    strict : bool, default False
+        Whether a query that is not wholly run here is an error.
+    cache_bytes : int, optional
+        The most bytes of columns that stay on the device between queries; None is 2 GiB, 0 keeps none.
+    block_rows : int, optional
+        The most rows of Parquet files that are in memory at a time, where the query aggregates them; None is what a
+        quarter of the free memory holds. Other queries of more rows run in Polars' streaming engine.
+    reader : {"polars", "pylibcudf"}, default "polars"
+        What decodes Parquet files: "polars" on the host, or "pylibcudf" of RAPIDS on the GPU. pylibcudf decodes
+        numbers, bools, dates and times; Polars decodes the other columns.
 
-    Raises:
-        ValueError: if an option is something else.
-        ImportError: if `reader` is "pylibcudf" and it is not installed.
+    Raises
+    ------
+    ValueError
+        If an option is something else.
+    ImportError
+        If `reader` is "pylibcudf" and it is not installed.
 
-    Examples:
-        >>> import cuprous.frames
-        >>> lf = pl.LazyFrame({"k": [1, 2, 1], "x": [1.0, 2.0, 3.0]})
-        >>> engine = cuprous.frames.Engine(take="all", strict=True)
-        >>> lf.group_by("k", maintain_order=True).agg(pl.col("x").sum()).collect(engine=engine).rows()
-        [(1, 4.0), (2, 2.0)]
-        >>> engine.last_report.complete
-        True
+    Examples
+    --------
+    >>> import cuprous.frames
+    >>> lf = pl.LazyFrame({"k": [1, 2, 1], "x": [1.0, 2.0, 3.0]})
+    >>> engine = cuprous.frames.Engine(take="all", strict=True)
+    >>> lf.group_by("k", maintain_order=True).agg(pl.col("x").sum()).collect(engine=engine).rows()
+    [(1, 4.0), (2, 2.0)]
+    >>> engine.last_report.complete
+    True
     """
 
     def __init__(
@@ -106,40 +117,50 @@ class Engine(pl.InMemoryEngine):
     def stats(self) -> dict[str, int]:
         """Returns counts of the columns that stay on the device: how many, their bytes, hits and misses.
 
-        Examples:
-            >>> from cuprous import frames
-            >>> engine = frames.Engine(take="all")
-            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
-            >>> isinstance(engine.stats(), dict)
-            True
+        Examples
+        --------
+        >>> from cuprous import frames
+        >>> engine = frames.Engine(take="all")
+        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+        >>> isinstance(engine.stats(), dict)
+        True
         """
         return self._residency.stats()
 
     def clear(self) -> None:
         """Gives up the columns that stay on the device.
 
-        Examples:
-            >>> from cuprous import frames
-            >>> engine = frames.Engine(take="all")
-            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
-            >>> engine.clear()
+        Examples
+        --------
+        >>> from cuprous import frames
+        >>> engine = frames.Engine(take="all")
+        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+        >>> engine.clear()
         """
         self._residency.clear()
 
     def collect(self, lf: Any, *, optimizations: Any, background: bool = False, post_opt_callback: Any = None) -> Any:
         """Runs a query; `LazyFrame.collect(engine=...)` calls it.
 
-        Args:
-            lf: the query.
-            optimizations: Polars' optimizations.
-            background: whether Polars runs the query in the background.
-            post_opt_callback: another engine's replacement of the plan; this one does nothing then.
+        Parameters
+        ----------
+        lf : LazyFrame
+            The query.
+        optimizations : QueryOptFlags
+            Polars' optimizations.
+        background : bool, default False
+            Whether Polars runs the query in the background.
+        post_opt_callback : callable, optional
+            Another engine's replacement of the plan; this one does nothing then.
 
-        Returns:
-            A `polars.DataFrame`.
+        Returns
+        -------
+        polars.DataFrame
 
-        Raises:
-            NotImplementedError: if the engine is strict and a part of the query is left to Polars.
+        Raises
+        ------
+        NotImplementedError
+            If the engine is strict and a part of the query is left to Polars.
         """
         with self._reported() as report:
             reason = _left_whole(background, post_opt_callback, optimizations)
@@ -163,15 +184,22 @@ class Engine(pl.InMemoryEngine):
     def execute(self, lf: Any, *, optimizations: Any) -> Any:
         """Runs a query whose result may stay on the device; `LazyFrame.execute(engine=...)` calls it.
 
-        Args:
-            lf: the query.
-            optimizations: Polars' optimizations.
+        Parameters
+        ----------
+        lf : LazyFrame
+            The query.
+        optimizations : QueryOptFlags
+            Polars' optimizations.
 
-        Returns:
+        Returns
+        -------
+        Table
             A `Table` if the query is wholly run here, otherwise Polars' own result.
 
-        Raises:
-            NotImplementedError: if the engine is strict and a part of the query is left to Polars.
+        Raises
+        ------
+        NotImplementedError
+            If the engine is strict and a part of the query is left to Polars.
         """
         with self._reported() as report:
             if not _left_whole(False, None, optimizations):
@@ -183,11 +211,16 @@ class Engine(pl.InMemoryEngine):
     def collect_all(self, lfs: Iterable[Any], *, optimizations: Any) -> list[Any]:
         """Runs several queries, one after another.
 
-        Args:
-            lfs: the queries.
-            optimizations: Polars' optimizations.
+        Parameters
+        ----------
+        lfs : iterable
+            The queries.
+        optimizations : QueryOptFlags
+            Polars' optimizations.
 
-        Returns:
+        Returns
+        -------
+        list
             The results.
         """
         return [self.collect(lf, optimizations=optimizations) for lf in lfs]
@@ -195,18 +228,23 @@ class Engine(pl.InMemoryEngine):
     def explain(self, lf: Any) -> Report:
         """Returns what of a query would run where, without running it.
 
-        Args:
-            lf: the query.
+        Parameters
+        ----------
+        lf : LazyFrame
+            The query.
 
-        Returns:
+        Returns
+        -------
+        Report
             A report whose entries have no times.
 
-        Examples:
-            >>> from cuprous import frames
-            >>> engine = frames.Engine(take="all")
-            >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
-            >>> engine.explain(lf).complete
-            True
+        Examples
+        --------
+        >>> from cuprous import frames
+        >>> engine = frames.Engine(take="all")
+        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+        >>> engine.explain(lf).complete
+        True
         """
         try:
             self._outline(lf)
@@ -325,11 +363,16 @@ class Engine(pl.InMemoryEngine):
 def _without_losses(part: nodes.Part, costs: Costs, whole: bool, known: dict[int, nodes.Part]) -> nodes.Part:
     """Leaves to Polars what would be slower here by the estimates for its nodes.
 
-    Args:
-        part: a part of a translation, which lives as long as `known`.
-        costs: the estimates.
-        whole: whether it is all of a query.
-        known: the results by the identity of their part. A cache stands at several places of a plan.
+    Parameters
+    ----------
+    part : Part
+        A part of a translation, which lives as long as `known`.
+    costs : Costs
+        The estimates.
+    whole : bool
+        Whether it is all of a query.
+    known : dict of int to Part
+        The results by the identity of their part. A cache stands at several places of a plan.
     """
     if id(part) not in known:
         known[id(part)] = _without_loss(part, costs, whole, known)
@@ -400,17 +443,23 @@ def _planned_entries(node: nodes.Node) -> list[Entry]:
 def report(lf: Any, engine: Engine | None = None) -> Report:
     """Returns what of a query would run where, without running it.
 
-    Args:
-        lf: the query.
-        engine: the engine; None is one with the defaults.
+    Parameters
+    ----------
+    lf : LazyFrame
+        The query.
+    engine : Engine, optional
+        The engine; None is one with the defaults.
 
-    Returns:
+    Returns
+    -------
+    Report
         A report; `print` shows it as a table.
 
-    Examples:
-        >>> import cuprous.frames
-        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x").sin())
-        >>> cuprous.frames.report(lf, cuprous.frames.Engine(take="all")).reasons
-        ['Select: the function sin is not supported']
+    Examples
+    --------
+    >>> import cuprous.frames
+    >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x").sin())
+    >>> cuprous.frames.report(lf, cuprous.frames.Engine(take="all")).reasons
+    ['Select: the function sin is not supported']
     """
     return (engine or Engine()).explain(lf)

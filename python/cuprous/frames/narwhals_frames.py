@@ -21,9 +21,12 @@ from cuprous.frames.table import Table
 class TableFrame(PolarsDataFrame):
     """A table as narwhals' data frame.
 
-    Args:
-        table: the table.
-        version: narwhals' API version.
+    Parameters
+    ----------
+    table : Table
+        The table.
+    version : Version
+        Narwhals' API version.
     """
 
     def __init__(self, table: Table, *, version: Version) -> None:

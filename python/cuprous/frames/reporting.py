@@ -9,14 +9,22 @@ from dataclasses import dataclass, field
 class Entry:
     """One node of a plan.
 
-    Args:
-        node: its kind.
-        where: "gpu", "cpu" or "polars".
-        rows_in: rows of all inputs; None where they were not counted.
-        rows_out: rows of the result.
-        milliseconds: the time of recording and running, apart from what runs later.
-        bytes_moved: bytes copied to the device.
-        reason: why it was left to Polars.
+    Parameters
+    ----------
+    node : str
+        Its kind.
+    where : {"gpu", "cpu", "polars"}
+        "gpu", "cpu" or "polars".
+    rows_in : int, optional
+        Rows of all inputs; None where they were not counted.
+    rows_out : int, optional
+        Rows of the result.
+    milliseconds : float, optional
+        The time of recording and running, apart from what runs later.
+    bytes_moved : int, default 0
+        Bytes copied to the device.
+    reason : str, default ""
+        Why it was left to Polars.
     """
 
     node: str
@@ -32,17 +40,21 @@ class Entry:
 class Report:
     """What ran where in one query; `print` shows it as a table.
 
-    Args:
-        entries: the nodes, inputs before what uses them.
-        milliseconds: the time of the whole query.
+    Parameters
+    ----------
+    entries : list of Entry, optional
+        The nodes, inputs before what uses them.
+    milliseconds : float, default 0.0
+        The time of the whole query.
 
-    Examples:
-        >>> from cuprous import frames
-        >>> engine = frames.Engine(take="all")
-        >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
-        >>> report = engine.explain(lf)
-        >>> report.complete, report.reasons
-        (True, [])
+    Examples
+    --------
+    >>> from cuprous import frames
+    >>> engine = frames.Engine(take="all")
+    >>> lf = pl.LazyFrame({"x": [1.0, 2.0]}).select(pl.col("x") * 2)
+    >>> report = engine.explain(lf)
+    >>> report.complete, report.reasons
+    (True, [])
     """
 
     entries: list[Entry] = field(default_factory=list)

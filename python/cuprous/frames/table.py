@@ -29,14 +29,17 @@ class Table:
     A query gives one by `LazyFrame.execute(engine=Engine())`, and `from_arrays` begins with one. It is what Polars
     calls a query result: `lazy()` gives a frame that queries may begin with, on this engine without a copy.
 
-    Args:
-        frame: the columns.
+    Parameters
+    ----------
+    frame : Frame
+        The columns.
 
-    Examples:
-        >>> import cuprous.frames
-        >>> table = cuprous.frames.Table.from_arrays({"x": cp.arange(3.0)})
-        >>> table["x"] * 2
-        array([0., 2., 4.])
+    Examples
+    --------
+    >>> import cuprous.frames
+    >>> table = cuprous.frames.Table.from_arrays({"x": cp.arange(3.0)})
+    >>> table["x"] * 2
+    array([0., 2., 4.])
     """
 
     def __init__(self, frame: Frame) -> None:
@@ -46,15 +49,22 @@ class Table:
     def from_arrays(cls, arrays: Mapping[str, Any]) -> Table:
         """Returns a table of arrays, or of anything that Polars makes a Series of.
 
-        Args:
-            arrays: name -> one-dimensional array, or object with `__arrow_c_stream__`; all of one length.
+        Parameters
+        ----------
+        arrays : mapping
+            Name -> one-dimensional array, or object with `__arrow_c_stream__`; all of one length.
 
-        Returns:
+        Returns
+        -------
+        Table
             A table that shares the memory of contiguous arrays of this library.
 
-        Raises:
-            ValueError: if the lengths differ, or an array does not have one dimension.
-            TypeError: if no dtype of Polars has values of an array's dtype.
+        Raises
+        ------
+        ValueError
+            If the lengths differ, or an array does not have one dimension.
+        TypeError
+            If no dtype of Polars has values of an array's dtype.
         """
         columns = {name: _column(name, array) for name, array in arrays.items()}
         heights = {len(column) for column in columns.values()}
@@ -100,11 +110,15 @@ class Table:
     def column(self, name: str) -> Column:
         """Returns a column: its `values`, and `valid`, an array of bool, or None if nothing is null.
 
-        Args:
-            name: the name of a column.
+        Parameters
+        ----------
+        name : str
+            The name of a column.
 
-        Raises:
-            KeyError: if there is no such column.
+        Raises
+        ------
+        KeyError
+            If there is no such column.
         """
         if name not in self.frame.columns:
             raise KeyError(f"no column {name!r}; there are {self.columns}")
@@ -113,8 +127,10 @@ class Table:
     def to_arrays(self) -> dict[str, Any]:
         """Returns all columns as arrays.
 
-        Raises:
-            ValueError: if a column has nulls or is no array of numbers.
+        Raises
+        ------
+        ValueError
+            If a column has nulls or is no array of numbers.
         """
         return {name: self[name] for name in self.columns}
 
@@ -185,20 +201,28 @@ def _column(name: str, values: Any) -> Column:
 def from_arrays(arrays: Mapping[str, Any]) -> pl.LazyFrame:
     """Returns a lazy frame whose columns are arrays on the device.
 
-    Args:
-        arrays: name -> one-dimensional array; all of one length.
+    Parameters
+    ----------
+    arrays : mapping
+        Name -> one-dimensional array; all of one length.
 
-    Returns:
+    Returns
+    -------
+    LazyFrame
         A frame that the engine reads without a copy, and Polars by a copy to the host.
 
-    Raises:
-        ValueError: if the lengths differ, or an array does not have one dimension.
-        TypeError: if no dtype of Polars has values of an array's dtype.
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or an array does not have one dimension.
+    TypeError
+        If no dtype of Polars has values of an array's dtype.
 
-    Examples:
-        >>> import cuprous.frames
-        >>> lf = cuprous.frames.from_arrays({"x": cp.arange(4.0)})
-        >>> lf.filter(pl.col("x") > 1).execute(engine=cuprous.frames.Engine(take="all"))["x"]
-        array([2., 3.])
+    Examples
+    --------
+    >>> import cuprous.frames
+    >>> lf = cuprous.frames.from_arrays({"x": cp.arange(4.0)})
+    >>> lf.filter(pl.col("x") > 1).execute(engine=cuprous.frames.Engine(take="all"))["x"]
+    array([2., 3.])
     """
     return Table.from_arrays(arrays).lazy()

@@ -64,9 +64,10 @@ def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) ->
     AxisError
         If the array has no such axis.
 
-    Examples:
-        >>> array_utils.normalize_axis_index(-1, 3)
-        2
+    Examples
+    --------
+    >>> array_utils.normalize_axis_index(-1, 3)
+    2
     """
     return normalize_axis(axis, ndim, msg_prefix)
 
@@ -100,9 +101,10 @@ def normalize_axis_tuple(
     ValueError
         If an axis is repeated.
 
-    Examples:
-        >>> array_utils.normalize_axis_tuple((0, -1), 3)
-        (0, 2)
+    Examples
+    --------
+    >>> array_utils.normalize_axis_tuple((0, -1), 3)
+    (0, 2)
     """
     axes = axis if isinstance(axis, Iterable) else (axis,)
     found = tuple(normalize_axis(a, ndim, argname) for a in axes)

@@ -13,22 +13,31 @@ from cuprous._functions.manipulation import broadcast_arrays, broadcast_shapes, 
 def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = None) -> ndarray:
     """Returns a view of an array's memory with any shape and strides (in bytes).
 
-    Args:
-        x: an array or array-like.
-        shape: the shape of the view; by default that of `x`.
-        strides: bytes from one element to the next along each axis; by default those of `x`.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    shape : int or tuple of ints, optional
+        The shape of the view; by default that of `x`.
+    strides : sequence of ints, optional
+        Bytes from one element to the next along each axis; by default those of `x`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view.
 
-    Raises:
-        ValueError: if an element would be outside the memory, or a stride is not a multiple of the item size.
+    Raises
+    ------
+    ValueError
+        If an element would be outside the memory, or a stride is not a multiple of the item size.
 
-    Examples:
-        >>> cp.lib.stride_tricks.as_strided(cp.arange(5), (3, 3), (8, 8))
-        array([[0, 1, 2],
-               [1, 2, 3],
-               [2, 3, 4]])
+    Examples
+    --------
+    >>> cp.lib.stride_tricks.as_strided(cp.arange(5), (3, 3), (8, 8))
+    array([[0, 1, 2],
+           [1, 2, 3],
+           [2, 3, 4]])
     """
     x = array(x)
     dims = x.shape if shape is None else as_shape(shape)
@@ -45,27 +54,39 @@ def sliding_window_view(
 ) -> ndarray:
     """Returns a view of all windows of a shape, along new last axes.
 
-    Args:
-        x: an array or array-like.
-        window_shape: the extent of the window, or an extent for each axis.
-        axis: the axis or axes of the window; None (the default) takes all.
-        subok: has no effect, because arrays have no subclasses.
-        writeable: has no effect; the view can always be written, as in CuPy.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    window_shape : int or tuple of ints
+        The extent of the window, or an extent for each axis.
+    axis : int or tuple of ints, optional
+        The axis or axes of the window; None (the default) takes all.
+    subok : bool, default False
+        Has no effect, because arrays have no subclasses.
+    writeable : bool, default False
+        Has no effect; the view can always be written, as in CuPy.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view with the shape of the window after the other axes.
 
-    Raises:
-        ValueError: if a window is larger than the array or has another number of axes.
+    Raises
+    ------
+    ValueError
+        If a window is larger than the array or has another number of axes.
 
-    See Also:
-        cuprous.lib.stride_tricks.as_strided, broadcast_to
+    See Also
+    --------
+    cuprous.lib.stride_tricks.as_strided, broadcast_to
 
-    Examples:
-        >>> cp.lib.stride_tricks.sliding_window_view(cp.arange(5), 3)
-        array([[0, 1, 2],
-               [1, 2, 3],
-               [2, 3, 4]])
+    Examples
+    --------
+    >>> cp.lib.stride_tricks.sliding_window_view(cp.arange(5), 3)
+    array([[0, 1, 2],
+           [1, 2, 3],
+           [2, 3, 4]])
     """
     x = array(x)
     windows = as_shape(window_shape)

@@ -58,8 +58,10 @@ def linalg_error(text: str) -> Exception:
 def inexact(*arrays: ArrayLike) -> list[ndarray]:
     """Casts arrays to a common dtype that decompositions can be computed in.
 
-    Raises:
-        TypeError: for 16-bit floating point.
+    Raises
+    ------
+    TypeError
+        For 16-bit floating point.
     """
     converted = [array(a) for a in arrays]
     name = dtypes.inexact(converted[0].dtype_name)
@@ -73,8 +75,10 @@ def inexact(*arrays: ArrayLike) -> list[ndarray]:
 def stacked(a: ndarray, square: bool = True) -> None:
     """Checks that an array holds matrices.
 
-    Raises:
-        LinAlgError: for fewer than two axes, or matrices that should be square and are not.
+    Raises
+    ------
+    LinAlgError
+        For fewer than two axes, or matrices that should be square and are not.
     """
     if a.ndim < 2:
         raise linalg_error(f"{a.ndim}-dimensional array given. Array must be at least two-dimensional")
@@ -87,9 +91,11 @@ def results(
 ) -> list[ndarray]:
     """Returns the results of a decomposition, each with the shape of the batch followed by its own shape in `shapes`.
 
-    Raises:
-        LinAlgError: with the message `error` if the decomposition of a matrix fails. If `error` is None, the results of
-            that matrix are NaN instead.
+    Raises
+    ------
+    LinAlgError
+        With the message `error` if the decomposition of a matrix fails. If `error` is None, the results of that matrix
+        are NaN instead.
     """
     batch = a.shape[:-2]
     if not a.size or not math.prod(batch + shapes[0]):
@@ -122,20 +128,28 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     """Returns L with A = L Lᴴ for Hermitian positive definite matrices. Only their lower triangle is read. With
     `upper`, returns U with A = Uᴴ U from the upper triangle.
 
-    Args:
-        a: Hermitian matrices of shape (..., N, N). Integers are computed in float64.
-        upper: whether to read the upper triangle and return U.
+    Parameters
+    ----------
+    a : array_like
+        Hermitian matrices of shape (..., N, N). Integers are computed in float64.
+    upper : bool, default False
+        Whether to read the upper triangle and return U.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        LinAlgError: for matrices that are not positive definite, or not square.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not positive definite, or not square.
 
-    Examples:
-        >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
-        array([[2., 0.],
-               [1., 2.]])
+    Examples
+    --------
+    >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+    array([[2., 0.],
+           [1., 2.]])
     """
     (a,) = inexact(a)
     stacked(a)
@@ -146,23 +160,32 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Returns Q with orthonormal columns and R upper triangular with A = Q R, by Householder reflections.
 
-    Args:
-        a: matrices of M x N; K = min(M, N).
-        mode: "reduced" for Q of M x K and R of K x N, "complete" for M x M and M x N, "r" for R of K x N alone, "raw"
-            for the reflectors (N x M) and their K factors as in LAPACK's geqrf.
+    Parameters
+    ----------
+    a : array_like
+        Matrices of M x N; K = min(M, N).
+    mode : str, default "reduced"
+        "reduced" for Q of M x K and R of K x N, "complete" for M x M and M x N, "r" for R of K x N alone, "raw" for the
+        reflectors (N x M) and their K factors as in LAPACK's geqrf.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A named tuple of `Q` and `R`; for "r" R alone, for "raw" a tuple of the reflectors and factors.
 
-    Raises:
-        LinAlgError: for fewer than two axes.
-        ValueError: for any other mode.
+    Raises
+    ------
+    LinAlgError
+        For fewer than two axes.
+    ValueError
+        For any other mode.
 
-    Examples:
-        >>> a = cp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-        >>> q, r = cp.linalg.qr(a)
-        >>> q.shape, r.shape, bool(cp.allclose(q @ r, a))
-        ((3, 2), (2, 2), True)
+    Examples
+    --------
+    >>> a = cp.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> q, r = cp.linalg.qr(a)
+    >>> q.shape, r.shape, bool(cp.allclose(q @ r, a))
+    ((3, 2), (2, 2), True)
     """
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
@@ -183,24 +206,34 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Returns the ascending eigenvalues and the eigenvectors (orthonormal, in columns) of Hermitian matrices. Only
     their lower ("L") or upper ("U") triangle is read. If it holds infinity or NaN, the results are NaN.
 
-    Args:
-        a: Hermitian matrices of shape (..., N, N).
-        UPLO: the triangle that is read: "L" for the lower, "U" for the upper one.
+    Parameters
+    ----------
+    a : array_like
+        Hermitian matrices of shape (..., N, N).
+    UPLO : str, default "L"
+        The triangle that is read: "L" for the lower, "U" for the upper one.
 
-    Returns:
+    Returns
+    -------
+    EighResult
         A named tuple of `eigenvalues`, real, of shape (..., N), and `eigenvectors`, of shape (..., N, N).
 
-    Raises:
-        LinAlgError: for matrices that are not square, or if the iteration does not converge.
-        ValueError: for any other UPLO.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square, or if the iteration does not converge.
+    ValueError
+        For any other UPLO.
 
-    See Also:
-        eigvalsh, eig, eigvals
+    See Also
+    --------
+    eigvalsh, eig, eigvals
 
-    Examples:
-        >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
-        >>> values.round(6)
-        array([1., 3.])
+    Examples
+    --------
+    >>> values, vectors = cp.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    >>> values.round(6)
+    array([1., 3.])
     """
     a, upper = _hermitian(a, UPLO)
     n = a.shape[-1]
@@ -211,23 +244,33 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     """Returns the ascending eigenvalues of Hermitian matrices.
 
-    Args:
-        a: Hermitian matrices of shape (..., N, N).
-        UPLO: the triangle that is read: "L" for the lower, "U" for the upper one.
+    Parameters
+    ----------
+    a : array_like
+        Hermitian matrices of shape (..., N, N).
+    UPLO : str, default "L"
+        The triangle that is read: "L" for the lower, "U" for the upper one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of shape (..., N).
 
-    Raises:
-        LinAlgError: for matrices that are not square, or if the iteration does not converge.
-        ValueError: for any other UPLO.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square, or if the iteration does not converge.
+    ValueError
+        For any other UPLO.
 
-    See Also:
-        eigh, eigvals, eig
+    See Also
+    --------
+    eigh, eigvals, eig
 
-    Examples:
-        >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
-        array([1., 3.])
+    Examples
+    --------
+    >>> cp.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).round(6)
+    array([1., 3.])
     """
     a, upper = _hermitian(a, UPLO)
     return real_part(results("eigvalsh" + upper, a, [a.shape[-1:]], _NOT_CONVERGED)[0])
@@ -246,22 +289,30 @@ def eig(a: ArrayLike) -> EigResult:
     """Returns the eigenvalues, in unspecified order, and eigenvectors (of norm 1, in columns). They are complex even if
     all are real, as in NumPy from 2.5 on and in the array API standard.
 
-    Args:
-        a: matrices of shape (..., N, N).
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
 
-    Returns:
+    Returns
+    -------
+    EigResult
         A named tuple of `eigenvalues`, of shape (..., N), and `eigenvectors`, of shape (..., N, N); both complex.
 
-    Raises:
-        LinAlgError: for matrices that are not square or not finite.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square or not finite.
 
-    See Also:
-        eigvals, eigh, eigvalsh
+    See Also
+    --------
+    eigvals, eigh, eigvalsh
 
-    Examples:
-        >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
-        >>> cp.sort(values.real)
-        array([2., 3.])
+    Examples
+    --------
+    >>> values, vectors = cp.linalg.eig([[2.0, 0.0], [0.0, 3.0]])
+    >>> cp.sort(values.real)
+    array([2., 3.])
     """
     w, v = _general("eig", a, vectors=True)
     return EigResult(w, v)
@@ -270,21 +321,29 @@ def eig(a: ArrayLike) -> EigResult:
 def eigvals(a: ArrayLike) -> ndarray:
     """Returns the eigenvalues, in unspecified order.
 
-    Args:
-        a: matrices of shape (..., N, N).
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of shape (..., N).
 
-    Raises:
-        LinAlgError: for matrices that are not square or not finite.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square or not finite.
 
-    See Also:
-        eig, eigvalsh, eigh
+    See Also
+    --------
+    eig, eigvalsh, eigh
 
-    Examples:
-        >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
-        array([1., 3.])
+    Examples
+    --------
+    >>> cp.sort(cp.linalg.eigvals([[2.0, 1.0], [1.0, 2.0]]).real).round(6)
+    array([1., 3.])
     """
     return _general("eigvals", a, vectors=False)[0]
 
@@ -308,22 +367,30 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
     """Returns the sign of the determinant (for complex matrices its phase) and the logarithm of its absolute value: (0,
     -inf) if it is zero.
 
-    Args:
-        a: matrices of shape (..., N, N).
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
 
-    Returns:
+    Returns
+    -------
+    SlogdetResult
         A named tuple of `sign` and `logabsdet`, both of shape (...).
 
-    Raises:
-        LinAlgError: for matrices that are not square.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square.
 
-    See Also:
-        det
+    See Also
+    --------
+    det
 
-    Examples:
-        >>> sign, logabsdet = cp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
-        >>> sign, logabsdet
-        (array(-1.), array(0.))
+    Examples
+    --------
+    >>> sign, logabsdet = cp.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> sign, logabsdet
+    (array(-1.), array(0.))
     """
     (a,) = inexact(a)
     stacked(a)
@@ -337,21 +404,29 @@ def slogdet(a: ArrayLike) -> SlogdetResult:
 def det(a: ArrayLike) -> ndarray:
     """Returns the determinant.
 
-    Args:
-        a: matrices of shape (..., N, N).
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (...).
 
-    Raises:
-        LinAlgError: for matrices that are not square.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not square.
 
-    See Also:
-        slogdet
+    See Also
+    --------
+    slogdet
 
-    Examples:
-        >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)
-        array(5.)
+    Examples
+    --------
+    >>> cp.linalg.det([[2.0, 1.0], [1.0, 3.0]]).round(6)
+    array(5.)
     """
     sign, logarithm = slogdet(a)
     return sign * _core.map("exp", logarithm)

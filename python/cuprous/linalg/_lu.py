@@ -26,11 +26,16 @@ _PANEL = 32
 def lu_factor(a: ndarray, pivot: bool = True) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Decomposes matrices in the last two axes into P L U.
 
-    Args:
-        a: matrices of m x n of a floating or complex dtype.
-        pivot: whether rows are swapped.
+    Parameters
+    ----------
+    a : ndarray
+        Matrices of m x n of a floating or complex dtype.
+    pivot : bool, default True
+        Whether rows are swapped.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         L (below the diagonal) and U in one array, the row that each row was swapped with (int32, from 0), the order
         of rows (so that `a[order] = L U`), and the column of the first zero pivot, from 1 (int32; 0 for none).
     """

@@ -24,25 +24,36 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     """Returns the norm of vectors (one axis) or matrices (two axes). Without arguments, returns the norm of the
     flattened array.
 
-    Args:
-        x: an array or array-like.
-        ord: the order: a number for vectors, as for `matrix_norm` for matrices; None (the default) is the 2-norm or
-            Frobenius' norm.
-        axis: the axis of vectors, or a pair of axes of matrices; None (the default) takes all axes.
-        keepdims: keeps reduced axes in the result, with length one.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    ord : int, optional
+        The order: a number for vectors, as for `matrix_norm` for matrices; None (the default) is the 2-norm or
+        Frobenius' norm.
+    axis : int or tuple of ints, optional
+        The axis of vectors, or a pair of axes of matrices; None (the default) takes all axes.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array without the axes.
 
-    Raises:
-        LinAlgError: for infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
-        ValueError: for an order that does not exist.
+    Raises
+    ------
+    LinAlgError
+        For infinity or NaN in a matrix norm by singular values (2, -2, "nuc").
+    ValueError
+        For an order that does not exist.
 
-    Examples:
-        >>> cp.linalg.norm([3.0, 4.0])
-        array(5.)
-        >>> cp.linalg.norm([[3.0, 4.0], [6.0, 8.0]], axis=1)
-        array([ 5., 10.])
+    Examples
+    --------
+    >>> cp.linalg.norm([3.0, 4.0])
+    array(5.)
+    >>> cp.linalg.norm([[3.0, 4.0], [6.0, 8.0]], axis=1)
+    array([ 5., 10.])
     """
     x = _inexact(x)
     if axis is None:
@@ -62,25 +73,36 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
 def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> ndarray:
     """Returns the norm over one or more axes (by default all) as one vector. Integers are computed in float64.
 
-    Args:
-        x: an array or array-like.
-        axis: the axis or axes; None (the default) takes all.
-        keepdims: keeps reduced axes in the result, with length one.
-        ord: the order, a number: p for the root of the sum of p-th powers, inf and -inf for the greatest and least
-            magnitude, 0 for the number of nonzero elements.
+    Parameters
+    ----------
+    x : array_like
+        An array or array-like.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) takes all.
+    keepdims : bool, default False
+        Keeps reduced axes in the result, with length one.
+    ord : int, default 2
+        The order, a number: p for the root of the sum of p-th powers, inf and -inf for the greatest and least
+        magnitude, 0 for the number of nonzero elements.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array without the axes.
 
-    Raises:
-        ValueError: for an order that is not a number.
+    Raises
+    ------
+    ValueError
+        For an order that is not a number.
 
-    See Also:
-        cuprous.linalg.norm
+    See Also
+    --------
+    cuprous.linalg.norm
 
-    Examples:
-        >>> cp.linalg.vector_norm([3.0, -4.0], ord=1)
-        array(7.)
+    Examples
+    --------
+    >>> cp.linalg.vector_norm([3.0, -4.0], ord=1)
+    array(7.)
     """
     x = _inexact(x)
     return _vector(x, ord, normalize_axes(axis, x.ndim), keepdims)
@@ -89,25 +111,36 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> ndarray:
     """Returns the norms of the matrices in the last two axes. Integers are computed in float64.
 
-    Args:
-        x: matrices of shape (..., M, N).
-        keepdims: keeps the last two axes, with length one.
-        ord: the order: "fro" (Frobenius), "nuc" (sum of the singular values), 2 and -2 (greatest and least singular
-            value), 1 and -1 (greatest and least sum of a column), inf and -inf (of a row).
+    Parameters
+    ----------
+    x : array_like
+        Matrices of shape (..., M, N).
+    keepdims : bool, default False
+        Keeps the last two axes, with length one.
+    ord : int, default "fro"
+        The order: "fro" (Frobenius), "nuc" (sum of the singular values), 2 and -2 (greatest and least singular value),
+        1 and -1 (greatest and least sum of a column), inf and -inf (of a row).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of shape (...).
 
-    Raises:
-        LinAlgError: for infinity or NaN in a norm by singular values (2, -2, "nuc").
-        ValueError: for an order that does not exist, or fewer than two axes.
+    Raises
+    ------
+    LinAlgError
+        For infinity or NaN in a norm by singular values (2, -2, "nuc").
+    ValueError
+        For an order that does not exist, or fewer than two axes.
 
-    See Also:
-        cuprous.linalg.norm
+    See Also
+    --------
+    cuprous.linalg.norm
 
-    Examples:
-        >>> cp.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
-        array(5.)
+    Examples
+    --------
+    >>> cp.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
+    array(5.)
     """
     x = _inexact(x)
     row, column = normalize_axes((-2, -1), x.ndim)

@@ -19,20 +19,28 @@ from cuprous.linalg._solving import inv
 def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     """Returns the matrix product with broadcast batch axes (`cuprous.matmul`).
 
-    Args:
-        x1: an array of shape (..., M, K), or a vector.
-        x2: an array of shape (..., K, N), or a vector.
+    Parameters
+    ----------
+    x1 : array_like
+        An array of shape (..., M, K), or a vector.
+    x2 : array_like
+        An array of shape (..., K, N), or a vector.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (..., M, N), without the axes of vectors.
 
-    Raises:
-        ValueError: for 0-d operands, or if the inner extents differ.
+    Raises
+    ------
+    ValueError
+        For 0-d operands, or if the inner extents differ.
 
-    Examples:
-        >>> cp.linalg.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
-        array([[2, 1],
-               [4, 3]])
+    Examples
+    --------
+    >>> cp.linalg.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
+    array([[2, 1],
+           [4, 3]])
     """
     return gufuncs.matmul(x1, x2)
 
@@ -40,20 +48,28 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     """Returns the products of each element of one vector with each element of another.
 
-    Args:
-        x1: a vector of shape (M,).
-        x2: a vector of shape (N,).
+    Parameters
+    ----------
+    x1 : array_like
+        A vector of shape (M,).
+    x2 : array_like
+        A vector of shape (N,).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of shape (M, N).
 
-    Raises:
-        ValueError: unless both are 1-d.
+    Raises
+    ------
+    ValueError
+        Unless both are 1-d.
 
-    Examples:
-        >>> cp.linalg.outer([1, 2], [1, 10, 100])
-        array([[  1,  10, 100],
-               [  2,  20, 200]])
+    Examples
+    --------
+    >>> cp.linalg.outer([1, 2], [1, 10, 100])
+    array([[  1,  10, 100],
+           [  2,  20, 200]])
     """
     x1, x2 = array(x1), array(x2)
     if x1.ndim != 1 or x2.ndim != 1:
@@ -64,20 +80,29 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     """Returns the cross product of vectors of length 3 along an axis; other axes broadcast.
 
-    Args:
-        x1: an array or array-like.
-        x2: an array or array-like.
-        axis: the axis of the vectors.
+    Parameters
+    ----------
+    x1 : array_like
+        An array or array-like.
+    x2 : array_like
+        An array or array-like.
+    axis : int, default -1
+        The axis of the vectors.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        ValueError: for other lengths.
+    Raises
+    ------
+    ValueError
+        For other lengths.
 
-    Examples:
-        >>> cp.linalg.cross([1, 0, 0], [0, 1, 0])
-        array([0, 0, 1])
+    Examples
+    --------
+    >>> cp.linalg.cross([1, 0, 0], [0, 1, 0])
+    array([0, 0, 1])
     """
     x1, x2 = array(x1), array(x2)
     n, m = (x.shape[normalize_axis(axis, x.ndim)] for x in (x1, x2))
@@ -92,23 +117,33 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
     """Returns the sum of products over pairs of axes (`cuprous.tensordot`).
 
-    Args:
-        x1: an array or array-like.
-        x2: an array or array-like.
-        axes: the number of last axes of `x1` and first axes of `x2`, or a pair of lists of axes.
+    Parameters
+    ----------
+    x1 : array_like
+        An array or array-like.
+    x2 : array_like
+        An array or array-like.
+    axes : int, default 2
+        The number of last axes of `x1` and first axes of `x2`, or a pair of lists of axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with the other axes of `x1` and then those of `x2`.
 
-    Raises:
-        ValueError: if paired axes differ in length.
+    Raises
+    ------
+    ValueError
+        If paired axes differ in length.
 
-    See Also:
-        cuprous.dot, cuprous.einsum
+    See Also
+    --------
+    cuprous.dot, cuprous.einsum
 
-    Examples:
-        >>> cp.linalg.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
-        (2, 5)
+    Examples
+    --------
+    >>> cp.linalg.tensordot(cp.ones((2, 3, 4)), cp.ones((3, 4, 5))).shape
+    (2, 5)
     """
     return products.tensordot(x1, x2, axes)
 
@@ -116,20 +151,29 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     """Returns the inner products of vectors along an axis, the first conjugated (`cuprous.vecdot`).
 
-    Args:
-        x1: an array or array-like.
-        x2: an array or array-like.
-        axis: the axis of the vectors, by default the last.
+    Parameters
+    ----------
+    x1 : array_like
+        An array or array-like.
+    x2 : array_like
+        An array or array-like.
+    axis : int, default -1
+        The axis of the vectors, by default the last.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape without the axis.
 
-    Raises:
-        ValueError: if the vectors differ in length.
+    Raises
+    ------
+    ValueError
+        If the vectors differ in length.
 
-    Examples:
-        >>> cp.linalg.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
-        array([3, 3])
+    Examples
+    --------
+    >>> cp.linalg.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
+    array([3, 3])
     """
     return gufuncs.vecdot(x1, x2, axis=axis)
 
@@ -137,19 +181,27 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
     """Returns the diagonals of the matrices in the last two axes, as views.
 
-    Args:
-        x: matrices of shape (..., M, N).
-        offset: the diagonal: 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    x : array_like
+        Matrices of shape (..., M, N).
+    offset : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A view of shape (..., K).
 
-    Raises:
-        ValueError: for fewer than two axes.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes.
 
-    Examples:
-        >>> cp.linalg.diagonal([[1, 2], [3, 4]])
-        array([1, 4])
+    Examples
+    --------
+    >>> cp.linalg.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
     """
     return _diagonal(x, offset, -2, -1)
 
@@ -157,20 +209,29 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
     """Returns the sums of the diagonals of the matrices in the last two axes.
 
-    Args:
-        x: matrices of shape (..., M, N).
-        offset: the diagonal: 0 is the main one, positive ones are above it.
-        dtype: the dtype of the result; by default it follows from the operands.
+    Parameters
+    ----------
+    x : array_like
+        Matrices of shape (..., M, N).
+    offset : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype of the result; by default it follows from the operands.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (...).
 
-    Raises:
-        ValueError: for fewer than two axes.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes.
 
-    Examples:
-        >>> cp.linalg.trace([[1, 2], [3, 4]])
-        array(5)
+    Examples
+    --------
+    >>> cp.linalg.trace([[1, 2], [3, 4]])
+    array(5)
     """
     return sum_(diagonal(x, offset=offset), -1, dtype)
 
@@ -178,21 +239,30 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
 def matrix_power(a: ArrayLike, n: int) -> ndarray:
     """Raises square matrices, in the last two axes, to an integer power by repeated squaring.
 
-    Args:
-        a: matrices of shape (..., N, N).
-        n: the power. A negative one is a power of the inverse.
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
+    n : int
+        The power. A negative one is a power of the inverse.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        LinAlgError: unless they are square and, for a negative power, invertible.
-        TypeError: unless `n` is an integer.
+    Raises
+    ------
+    LinAlgError
+        Unless they are square and, for a negative power, invertible.
+    TypeError
+        Unless `n` is an integer.
 
-    Examples:
-        >>> cp.linalg.matrix_power([[1, 1], [0, 1]], 3)
-        array([[1, 3],
-               [0, 1]])
+    Examples
+    --------
+    >>> cp.linalg.matrix_power([[1, 1], [0, 1]], 3)
+    array([[1, 3],
+           [0, 1]])
     """
     a = array(a)
     stacked(a)
@@ -222,24 +292,34 @@ def multi_dot(arrays: Any, *, out: ndarray | None = None) -> ndarray:
     """Returns the product of a chain of matrices, in the order that needs the fewest multiplications. The first and the
     last may be vectors.
 
-    Args:
-        arrays: a sequence of matrices that can be multiplied.
-        out: an array of the result's shape to write to, whose dtype the result must cast to.
+    Parameters
+    ----------
+    arrays : array_like
+        A sequence of matrices that can be multiplied.
+    out : ndarray, optional
+        An array of the result's shape to write to, whose dtype the result must cast to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix; a vector or a 0-d array if an end of the chain is a vector.
 
-    Raises:
-        LinAlgError: for operands of other dimensions.
-        ValueError: for fewer than two operands, or extents that do not fit.
+    Raises
+    ------
+    LinAlgError
+        For operands of other dimensions.
+    ValueError
+        For fewer than two operands, or extents that do not fit.
 
-    See Also:
-        cuprous.dot
+    See Also
+    --------
+    cuprous.dot
 
-    Examples:
-        >>> a, b, c = cp.ones((2, 10)), cp.ones((10, 3)), cp.ones((3, 4))
-        >>> cp.linalg.multi_dot([a, b, c]).shape
-        (2, 4)
+    Examples
+    --------
+    >>> a, b, c = cp.ones((2, 10)), cp.ones((10, 3)), cp.ones((3, 4))
+    >>> cp.linalg.multi_dot([a, b, c]).shape
+    (2, 4)
     """
     chain = [array(a) for a in arrays]
     if len(chain) < 2:

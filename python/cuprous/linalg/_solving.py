@@ -27,20 +27,29 @@ _UNSET: Any = object()
 def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns X with A X = B, by LU with partial pivoting.
 
-    Args:
-        a: matrices of N x N.
-        b: matrices of N x K, or one vector (1-d); batch axes broadcast.
+    Parameters
+    ----------
+    a : array_like
+        Matrices of N x N.
+    b : array_like
+        Matrices of N x K, or one vector (1-d); batch axes broadcast.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `b`.
 
-    Raises:
-        LinAlgError: for matrices that are singular or not square.
-        ValueError: where shapes do not fit.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are singular or not square.
+    ValueError
+        Where shapes do not fit.
 
-    Examples:
-        >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
-        array([1. , 0.5])
+    Examples
+    --------
+    >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
+    array([1. , 0.5])
     """
     a, b = array(a), array(b)
     stacked(a)
@@ -76,22 +85,30 @@ def _inverse(a: ndarray, error: str | None) -> ndarray:
 def inv(a: ArrayLike) -> ndarray:
     """Returns the inverse.
 
-    Args:
-        a: matrices of shape (..., N, N).
+    Parameters
+    ----------
+    a : array_like
+        Matrices of shape (..., N, N).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        LinAlgError: for matrices that are singular or not square.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are singular or not square.
 
-    See Also:
-        cuprous.linalg.cond, cuprous.linalg.svd
+    See Also
+    --------
+    cuprous.linalg.cond, cuprous.linalg.svd
 
-    Examples:
-        >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
-        array([[0.5 , 0.  ],
-               [0.  , 0.25]])
+    Examples
+    --------
+    >>> cp.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
     a = array(a)
     stacked(a)
@@ -111,23 +128,34 @@ def _double(*arrays: ArrayLike) -> tuple[str, list[ndarray]]:
 def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol: ArrayLike = _UNSET) -> ndarray:
     """Returns the Moore-Penrose pseudoinverse, by singular values, in double precision.
 
-    Args:
-        a: matrices of M x N.
-        rcond: singular values up to this times the largest count as zero; by default 1e-15.
-        hermitian: computes the singular values with `eigh`.
-        rtol: another name for `rcond`, whose value None means max(M, N) times the dtype's epsilon.
+    Parameters
+    ----------
+    a : array_like
+        Matrices of M x N.
+    rcond : array_like, optional
+        Singular values up to this times the largest count as zero; by default 1e-15.
+    hermitian : bool, default False
+        Computes the singular values with `eigh`.
+    rtol : array_like, optional
+        Another name for `rcond`, whose value None means max(M, N) times the dtype's epsilon.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (..., N, M).
 
-    Raises:
-        LinAlgError: for fewer than two axes, infinity or NaN.
-        ValueError: for both `rcond` and `rtol`.
+    Raises
+    ------
+    LinAlgError
+        For fewer than two axes, infinity or NaN.
+    ValueError
+        For both `rcond` and `rtol`.
 
-    Examples:
-        >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
-        array([[0.5, 0. ],
-               [0. , 0. ]])
+    Examples
+    --------
+    >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
+    array([[0.5, 0. ],
+           [0. , 0. ]])
     """
     given = array(a)
     name, (a,) = _double(given)
@@ -156,23 +184,32 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
     """Returns the X of least norm among those that minimize the norm of B - A X, by singular values, in double
     precision.
 
-    Args:
-        a: a matrix of M x N.
-        b: M x K, or one vector.
-        rcond: singular values up to this times the largest count as zero; by default max(M, N) times the epsilon of
-            float64. A negative number means that epsilon alone.
+    Parameters
+    ----------
+    a : array_like
+        A matrix of M x N.
+    b : array_like
+        M x K, or one vector.
+    rcond : float, optional
+        Singular values up to this times the largest count as zero; by default max(M, N) times the epsilon of float64. A
+        negative number means that epsilon alone.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, ndarray, int, ndarray)
         X; the squared norms of the columns of B - A X (none unless M > N and the rank is N); the rank, which is copied
         to the host; the singular values.
 
-    Raises:
-        LinAlgError: where shapes do not fit, or there is infinity or NaN.
+    Raises
+    ------
+    LinAlgError
+        Where shapes do not fit, or there is infinity or NaN.
 
-    Examples:
-        >>> x, residuals, rank, s = cp.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
-        >>> x.round(6)
-        array([1., 2.])
+    Examples
+    --------
+    >>> x, residuals, rank, s = cp.linalg.lstsq([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1.0, 3.0, 5.0])
+    >>> x.round(6)
+    array([1., 2.])
     """
     name, (a, b) = _double(a, b)
     vector = b.ndim == 1
@@ -208,21 +245,31 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
     """Returns the number of singular values above `tol`, or above `rtol` (by default max(M, N) times the dtype's
     epsilon) times the largest. Arrays of fewer than two axes have rank 0 or 1 (an int).
 
-    Args:
-        A: matrices of shape (..., M, N).
-        tol: the absolute tolerance.
-        hermitian: computes the singular values of Hermitian matrices with `eigh`.
-        rtol: the tolerance relative to the largest singular value.
+    Parameters
+    ----------
+    A : array_like
+        Matrices of shape (..., M, N).
+    tol : array_like, optional
+        The absolute tolerance.
+    hermitian : bool, default False
+        Computes the singular values of Hermitian matrices with `eigh`.
+    rtol : array_like, optional
+        The tolerance relative to the largest singular value.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of integers of shape (...).
 
-    Raises:
-        ValueError: for both `tol` and `rtol`.
+    Raises
+    ------
+    ValueError
+        For both `tol` and `rtol`.
 
-    Examples:
-        >>> cp.linalg.matrix_rank(cp.asarray([[1.0, 2.0], [2.0, 4.0]]))
-        array(1)
+    Examples
+    --------
+    >>> cp.linalg.matrix_rank(cp.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    array(1)
     """
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -240,22 +287,31 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
     """Returns the condition number: norm of the matrix times norm of its inverse, by singular values for p = None, 2
     and -2; infinity for singular matrices.
 
-    Args:
-        x: matrices of shape (..., M, N).
-        p: the norm, an order of `norm`; None (the default) is the same as 2.
+    Parameters
+    ----------
+    x : array_like
+        Matrices of shape (..., M, N).
+    p : float, optional
+        The norm, an order of `norm`; None (the default) is the same as 2.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of shape (...).
 
-    Raises:
-        LinAlgError: for arrays without elements, or norms other than those that are not of square matrices.
+    Raises
+    ------
+    LinAlgError
+        For arrays without elements, or norms other than those that are not of square matrices.
 
-    See Also:
-        cuprous.linalg.norm
+    See Also
+    --------
+    cuprous.linalg.norm
 
-    Examples:
-        >>> cp.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
-        array(2.)
+    Examples
+    --------
+    >>> cp.linalg.cond([[4.0, 0.0], [0.0, 2.0]])
+    array(2.)
     """
     x = array(x)
     if x.ndim >= 2 and not math.prod(x.shape[-2:]) and all(x.shape[:-2]):
@@ -274,25 +330,35 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
     """Returns X with tensordot(a, X, X.ndim) = b. First moves `axes` of `a` to the end.
 
-    Args:
-        a: an array of shape (*b.shape, *Q), where both have the same number of elements.
-        b: the right side, of any shape.
-        axes: the axes of `a` to move to its end first.
+    Parameters
+    ----------
+    a : array_like
+        An array of shape (*b.shape, *Q), where both have the same number of elements.
+    b : array_like
+        The right side, of any shape.
+    axes : array_like, optional
+        The axes of `a` to move to its end first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape Q.
 
-    Raises:
-        LinAlgError: unless `a` is square in that sense.
+    Raises
+    ------
+    LinAlgError
+        Unless `a` is square in that sense.
 
-    See Also:
-        tensordot, tensorinv, cuprous.einsum
+    See Also
+    --------
+    tensordot, tensorinv, cuprous.einsum
 
-    Examples:
-        >>> a = cp.eye(6).reshape(6, 2, 3)
-        >>> cp.linalg.tensorsolve(a, cp.arange(6.0))
-        array([[0., 1., 2.],
-               [3., 4., 5.]])
+    Examples
+    --------
+    >>> a = cp.eye(6).reshape(6, 2, 3)
+    >>> cp.linalg.tensorsolve(a, cp.arange(6.0))
+    array([[0., 1., 2.],
+           [3., 4., 5.]])
     """
     a, b = array(a), array(b)
     if axes is not None:
@@ -313,23 +379,33 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
 def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
     """Returns the inverse with respect to tensordot(·, ·, ind).
 
-    Args:
-        a: an array whose first `ind` extents have the same product as the others.
-        ind: the number of first axes.
+    Parameters
+    ----------
+    a : array_like
+        An array whose first `ind` extents have the same product as the others.
+    ind : int, default 2
+        The number of first axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (*a.shape[ind:], *a.shape[:ind]).
 
-    Raises:
-        LinAlgError: unless `a` is square in that sense.
-        ValueError: for `ind` that is not positive.
+    Raises
+    ------
+    LinAlgError
+        Unless `a` is square in that sense.
+    ValueError
+        For `ind` that is not positive.
 
-    See Also:
-        tensordot, tensorsolve
+    See Also
+    --------
+    tensordot, tensorsolve
 
-    Examples:
-        >>> cp.linalg.tensorinv(cp.eye(6).reshape(2, 3, 6), ind=2).shape
-        (6, 2, 3)
+    Examples
+    --------
+    >>> cp.linalg.tensorinv(cp.eye(6).reshape(2, 3, 6), ind=2).shape
+    (6, 2, 3)
     """
     a = array(a)
     if ind <= 0:

@@ -35,25 +35,36 @@ def svd(a: ArrayLike, full_matrices: bool = ..., *, compute_uv: Literal[False], 
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Returns U, S and Vᴴ with A = U diag(S) Vᴴ, orthonormal columns in U and V, and S ≥ 0 descending.
 
-    Args:
-        a: matrices of M x N; K = min(M, N).
-        full_matrices: returns U of M x M and Vᴴ of N x N instead of M x K and K x N.
-        compute_uv: if false, returns S alone.
-        hermitian: computes the decomposition with `eigh`.
+    Parameters
+    ----------
+    a : array_like
+        Matrices of M x N; K = min(M, N).
+    full_matrices : bool, default True
+        Returns U of M x M and Vᴴ of N x N instead of M x K and K x N.
+    compute_uv : bool, default True
+        If false, returns S alone.
+    hermitian : bool, default False
+        Computes the decomposition with `eigh`.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A named tuple of `U`, `S` of shape (..., K), and `Vh`; or `S` alone.
 
-    Raises:
-        LinAlgError: for fewer than two axes, infinity or NaN.
+    Raises
+    ------
+    LinAlgError
+        For fewer than two axes, infinity or NaN.
 
-    See Also:
-        cuprous.linalg.svdvals
+    See Also
+    --------
+    cuprous.linalg.svdvals
 
-    Examples:
-        >>> u, s, vh = cp.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
-        >>> s.round(6)
-        array([4., 3.])
+    Examples
+    --------
+    >>> u, s, vh = cp.linalg.svd([[3.0, 0.0], [0.0, 4.0]])
+    >>> s.round(6)
+    array([4., 3.])
     """
     if hermitian:
         return _hermitian_svd(a, compute_uv)
@@ -98,18 +109,25 @@ def _hermitian_svd(a: ArrayLike, vectors: bool) -> Any:
 def svdvals(x: ArrayLike, /) -> ndarray:
     """Returns the singular values in descending order.
 
-    Args:
-        x: matrices of shape (..., M, N).
+    Parameters
+    ----------
+    x : array_like
+        Matrices of shape (..., M, N).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of shape (..., min(M, N)).
 
-    Raises:
-        LinAlgError: for fewer than two axes, infinity or NaN.
+    Raises
+    ------
+    LinAlgError
+        For fewer than two axes, infinity or NaN.
 
-    Examples:
-        >>> cp.linalg.svdvals(cp.asarray([[3.0, 0.0], [0.0, 4.0]])).round(6)
-        array([4., 3.])
+    Examples
+    --------
+    >>> cp.linalg.svdvals(cp.asarray([[3.0, 0.0], [0.0, 4.0]])).round(6)
+    array([4., 3.])
     """
     return svd(x, compute_uv=False)
 

@@ -14,21 +14,30 @@ from cuprous.polynomial.polyutils import as_series
 def polyvander(x: ArrayLike, deg: int) -> ndarray:
     """Returns the powers 0 to `deg` of the points, along a last axis of their own.
 
-    Args:
-        x: the points, of any shape.
-        deg: the highest power.
+    Parameters
+    ----------
+    x : array_like
+        The points, of any shape.
+    deg : int
+        The highest power.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x` with one more axis.
 
-    Raises:
-        TypeError: if `deg` is not an integer.
-        ValueError: if `deg` is negative.
+    Raises
+    ------
+    TypeError
+        If `deg` is not an integer.
+    ValueError
+        If `deg` is negative.
 
-    Examples:
-        >>> cp.polynomial.polynomial.polyvander([2, 3], 2)
-        array([[1., 2., 4.],
-               [1., 3., 9.]])
+    Examples
+    --------
+    >>> cp.polynomial.polynomial.polyvander([2, 3], 2)
+    array([[1., 2., 4.],
+           [1., 3., 9.]])
     """
     try:
         degree = operator.index(deg)
@@ -47,20 +56,26 @@ def polyvander(x: ArrayLike, deg: int) -> ndarray:
 def polycompanion(c: ArrayLike) -> ndarray:
     """Returns the companion matrix of a polynomial, whose eigenvalues are the roots.
 
-    Args:
-        c: the coefficients from the lowest power up; zeros at the end are removed, which copies their number to the
-            host.
+    Parameters
+    ----------
+    c : array_like
+        The coefficients from the lowest power up; zeros at the end are removed, which copies their number to the host.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square matrix with as many rows as the degree.
 
-    Raises:
-        ValueError: for a polynomial of degree 0, more than one axis, and bool.
+    Raises
+    ------
+    ValueError
+        For a polynomial of degree 0, more than one axis, and bool.
 
-    Examples:
-        >>> cp.polynomial.polynomial.polycompanion([6.0, -5.0, 1.0])
-        array([[ 0., -6.],
-               [ 1.,  5.]])
+    Examples
+    --------
+    >>> cp.polynomial.polynomial.polycompanion([6.0, -5.0, 1.0])
+    array([[ 0., -6.],
+           [ 1.,  5.]])
     """
     series: Any
     (series,) = as_series([c])

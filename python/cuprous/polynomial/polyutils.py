@@ -14,19 +14,27 @@ from cuprous._common.masks import flatnonzero
 def trimseq(seq: ArrayLike) -> ndarray:
     """Removes zeros at the end, but for the first coefficient.
 
-    Args:
-        seq: the coefficients, 1-d, from the lowest power up.
+    Parameters
+    ----------
+    seq : array_like
+        The coefficients, 1-d, from the lowest power up.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array, a view where zeros were removed.
 
-    Raises:
-        TypeError: for scalars.
-        ValueError: for more than one axis.
+    Raises
+    ------
+    TypeError
+        For scalars.
+    ValueError
+        For more than one axis.
 
-    Examples:
-        >>> cp.polynomial.polyutils.trimseq(cp.asarray([1, 2, 0, 0]))
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.polynomial.polyutils.trimseq(cp.asarray([1, 2, 0, 0]))
+    array([1, 2])
     """
     series = array(seq)
     if series.ndim == 0:
@@ -42,19 +50,27 @@ def trimseq(seq: ArrayLike) -> ndarray:
 def as_series(alist: Iterable[ArrayLike], trim: bool = True) -> list[ndarray]:
     """Returns copies of series as 1-d arrays of a common inexact dtype.
 
-    Args:
-        alist: the series; scalars count as series of one coefficient.
-        trim: whether zeros at the end are removed.
+    Parameters
+    ----------
+    alist : iterable of array_like
+        The series; scalars count as series of one coefficient.
+    trim : bool, default True
+        Whether zeros at the end are removed.
 
-    Returns:
+    Returns
+    -------
+    list of ndarrays
         A list of arrays.
 
-    Raises:
-        ValueError: for empty series, more than one axis, and bool.
+    Raises
+    ------
+    ValueError
+        For empty series, more than one axis, and bool.
 
-    Examples:
-        >>> cp.polynomial.polyutils.as_series([2, [1, 0, 0]])
-        [array([2.]), array([1.])]
+    Examples
+    --------
+    >>> cp.polynomial.polyutils.as_series([2, [1, 0, 0]])
+    [array([2.]), array([1.])]
     """
     series = [a.reshape(1) if a.ndim == 0 else a for a in map(array, alist)]
     if any(a.size == 0 for a in series):
@@ -71,19 +87,27 @@ def as_series(alist: Iterable[ArrayLike], trim: bool = True) -> list[ndarray]:
 def trimcoef(c: ArrayLike, tol: float = 0) -> ndarray:
     """Removes coefficients at the end whose magnitude is at most `tol`.
 
-    Args:
-        c: the coefficients, 1-d, from the lowest power up.
-        tol: the bound.
+    Parameters
+    ----------
+    c : array_like
+        The coefficients, 1-d, from the lowest power up.
+    tol : float, default 0
+        The bound.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 1-d array; one zero if nothing is left.
 
-    Raises:
-        ValueError: for a negative bound, and what `as_series` refuses.
+    Raises
+    ------
+    ValueError
+        For a negative bound, and what `as_series` refuses.
 
-    Examples:
-        >>> cp.polynomial.polyutils.trimcoef([1.0, 2.0, 1e-9], 1e-6)
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.polynomial.polyutils.trimcoef([1.0, 2.0, 1e-9], 1e-6)
+    array([1., 2.])
     """
     if tol < 0:
         raise ValueError("tol must be non-negative")

@@ -10,10 +10,11 @@ from typing import Any, NoReturn
 class device_attribute(enum.Enum):
     """Attributes of a device. The values are keys of the driver's properties, or constants that hold for every GPU.
 
-    Examples:
-        >>> # needs a GPU
-        >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
-        1024
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
+    1024
     """
 
     CLOCK_RATE = "clockRate"
@@ -46,11 +47,12 @@ class device_attribute(enum.Enum):
 class function_attribute(enum.Enum):
     """Attributes of a function.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
-        0
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
+    0
     """
 
     CONST_SIZE_BYTES = enum.auto()
@@ -63,9 +65,10 @@ class function_attribute(enum.Enum):
 class ctx_flags(enum.IntFlag):
     """How a host thread waits for the GPU.
 
-    Examples:
-        >>> drv.ctx_flags.SCHED_AUTO
-        <ctx_flags.SCHED_AUTO: 0>
+    Examples
+    --------
+    >>> drv.ctx_flags.SCHED_AUTO
+    <ctx_flags.SCHED_AUTO: 0>
     """
 
     SCHED_AUTO = 0
@@ -79,9 +82,10 @@ class ctx_flags(enum.IntFlag):
 class event_flags(enum.IntFlag):
     """How a host thread waits for an event.
 
-    Examples:
-        >>> drv.event_flags.DEFAULT
-        <event_flags.DEFAULT: 0>
+    Examples
+    --------
+    >>> drv.event_flags.DEFAULT
+    <event_flags.DEFAULT: 0>
     """
 
     DEFAULT = 0
@@ -93,9 +97,10 @@ class event_flags(enum.IntFlag):
 class func_cache(enum.IntEnum):
     """The preferred split of a multiprocessor's memory between cache and shared memory.
 
-    Examples:
-        >>> drv.func_cache.PREFER_SHARED
-        <func_cache.PREFER_SHARED: 1>
+    Examples
+    --------
+    >>> drv.func_cache.PREFER_SHARED
+    <func_cache.PREFER_SHARED: 1>
     """
 
     PREFER_NONE = 0
@@ -107,9 +112,10 @@ class func_cache(enum.IntEnum):
 class host_alloc_flags(enum.IntFlag):
     """How host memory is allocated and mapped.
 
-    Examples:
-        >>> drv.host_alloc_flags.PORTABLE
-        <host_alloc_flags.PORTABLE: 1>
+    Examples
+    --------
+    >>> drv.host_alloc_flags.PORTABLE
+    <host_alloc_flags.PORTABLE: 1>
     """
 
     PORTABLE = 1

@@ -42,27 +42,37 @@ class GPUArray:
     """An array on the default device. Records (NumPy's structured dtypes) can be copied and passed to kernels; only
     kernels can compute with them.
 
-    Args:
-        shape: the shape.
-        dtype: the dtype.
-        allocator: the allocator of its memory and that of results, called with a number of bytes; the engine's pool if
-            None.
-        base: an object to keep alive with the array.
-        gpudata: existing memory to wrap: an allocation, or an address.
-        strides: the strides in bytes, of a contiguous array.
-        order: "C" or "F".
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape.
+    dtype : dtype
+        The dtype.
+    allocator : callable or None, optional
+        The allocator of its memory and that of results, called with a number of bytes; the engine's pool if None.
+    base : object, optional
+        An object to keep alive with the array.
+    gpudata : DeviceAllocation or int, optional
+        Existing memory to wrap: an allocation, or an address.
+    strides : array_like, optional
+        The strides in bytes, of a contiguous array.
+    order : {"C", "F"}, default "C"
+        "C" or "F".
 
-    Raises:
-        NotImplementedError: for `strides` with gaps, and for records in order "F".
+    Raises
+    ------
+    NotImplementedError
+        For `strides` with gaps, and for records in order "F".
 
-    Examples:
-        >>> a = gpuarray.GPUArray((2, 2), np.float32)
-        >>> a.fill(1)
-        array([[1., 1.],
-               [1., 1.]], dtype=float32)
-        >>> 2 * a + 1
-        array([[3., 3.],
-               [3., 3.]], dtype=float32)
+    Examples
+    --------
+    >>> a = gpuarray.GPUArray((2, 2), np.float32)
+    >>> a.fill(1)
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    >>> 2 * a + 1
+    array([[3., 3.],
+           [3., 3.]], dtype=float32)
     """
 
     __array_priority__ = 100
@@ -189,15 +199,19 @@ class GPUArray:
     def set(self, ary: Any, async_: bool = False, stream: Any = None) -> None:
         """Copies a NumPy array of the same shape and dtype to the array.
 
-        Raises:
-            ValueError: for another size or shape.
-            TypeError: for another dtype.
+        Raises
+        ------
+        ValueError
+            For another size or shape.
+        TypeError
+            For another dtype.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.set(np.zeros(3))
-            >>> a
-            array([0., 0., 0.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.set(np.zeros(3))
+        >>> a
+        array([0., 0., 0.])
         """
         ary = np.asarray(ary)
         if ary.size != self.size:
@@ -211,21 +225,23 @@ class GPUArray:
     def set_async(self, ary: Any, stream: Any = None) -> None:
         """Performs `set`. All work runs in order, so it needs no synchronization.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.set_async(np.zeros(3))
-            >>> a
-            array([0., 0., 0.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.set_async(np.zeros(3))
+        >>> a
+        array([0., 0., 0.])
         """
         self.set(ary)
 
     def get(self, ary: Any = None, pagelocked: bool = False, async_: bool = False, stream: Any = None) -> Any:
         """Copies the elements to the host: to `ary` if given, otherwise to a new NumPy array.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.get()
-            array([3., 1., 2.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.get()
+        array([3., 1., 2.])
         """
         if ary is None:
             return self._host(cuprous.asnumpy(self._array, order="A"))
@@ -245,33 +261,36 @@ class GPUArray:
     def get_async(self, stream: Any = None, ary: Any = None) -> Any:
         """Performs `get`; the copy is complete on return.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.get_async()
-            array([3., 1., 2.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.get_async()
+        array([3., 1., 2.])
         """
         return self.get(ary)
 
     def copy(self) -> GPUArray:
         """Returns a copy.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> b = a.copy()
-            >>> b.fill(0)
-            array([0., 0., 0.])
-            >>> a
-            array([3., 1., 2.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> b = a.copy()
+        >>> b.fill(0)
+        array([0., 0., 0.])
+        >>> a
+        array([3., 1., 2.])
         """
         return self._like(cuprous.copy(self._array), self._record)
 
     def fill(self, value: Any, stream: Any = None) -> GPUArray:
         """Sets all elements. Returns the array itself.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.fill(7)
-            array([7., 7., 7.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.fill(7)
+        array([7., 7., 7.])
         """
         self[...] = value
         return self
@@ -291,14 +310,18 @@ class GPUArray:
     def reshape(self, *shape: Any, order: str = "C") -> GPUArray:
         """Returns a view with another shape; one extent may be -1. As in PyCUDA, elements keep their order in memory.
 
-        Raises:
-            RuntimeError: for an array that is not contiguous.
-            ValueError: for a shape of another size.
+        Raises
+        ------
+        RuntimeError
+            For an array that is not contiguous.
+        ValueError
+            For a shape of another size.
 
-        Examples:
-            >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3)
-            array([[0, 1, 2],
-                   [3, 4, 5]], dtype=int32)
+        Examples
+        --------
+        >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3)
+        array([[0, 1, 2],
+               [3, 4, 5]], dtype=int32)
         """
         wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         array = self._array
@@ -312,18 +335,20 @@ class GPUArray:
     def ravel(self) -> GPUArray:
         """Returns a flattened view.
 
-        Examples:
-            >>> gpuarray.zeros((2, 2), np.float32).ravel()
-            array([0., 0., 0., 0.], dtype=float32)
+        Examples
+        --------
+        >>> gpuarray.zeros((2, 2), np.float32).ravel()
+        array([0., 0., 0., 0.], dtype=float32)
         """
         return self.reshape(-1) if self._record is not None else self._view_of(cuprous.ravel(self._array))
 
     def view(self, dtype: Any = None) -> GPUArray:
         """Returns a view of the same memory as another dtype.
 
-        Examples:
-            >>> gpuarray.ones(2, np.float32).view(np.int32)
-            array([1065353216, 1065353216], dtype=int32)
+        Examples
+        --------
+        >>> gpuarray.ones(2, np.float32).view(np.int32)
+        array([1065353216, 1065353216], dtype=int32)
         """
         wanted = self.dtype if dtype is None else np.dtype(dtype)
         if self._record is None and wanted.names is None:
@@ -343,9 +368,10 @@ class GPUArray:
     def squeeze(self) -> GPUArray:
         """Returns a view without axes of length one.
 
-        Examples:
-            >>> gpuarray.zeros((1, 3), np.float32).squeeze().shape
-            (3,)
+        Examples
+        --------
+        >>> gpuarray.zeros((1, 3), np.float32).squeeze().shape
+        (3,)
         """
         alone = tuple(k for k, n in enumerate(self.shape) if n == 1)
         return self._view_of(cuprous.squeeze(self._array, alone), self._record)
@@ -353,11 +379,12 @@ class GPUArray:
     def transpose(self, axes: Any = None) -> GPUArray:
         """Returns a view with permuted axes, reversed if None.
 
-        Examples:
-            >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3).transpose()
-            array([[0, 3],
-                   [1, 4],
-                   [2, 5]], dtype=int32)
+        Examples
+        --------
+        >>> gpuarray.arange(6, dtype=np.int32).reshape(2, 3).transpose()
+        array([[0, 3],
+               [1, 4],
+               [2, 5]], dtype=int32)
         """
         if self._record is not None:
             axes = tuple(range(self.ndim))[::-1] if axes is None else tuple(int(k) % self.ndim for k in axes)
@@ -372,20 +399,22 @@ class GPUArray:
     def reverse(self, stream: Any = None) -> GPUArray:
         """Returns a reversed copy of a 1-d array.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.reverse()
-            array([2., 1., 3.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.reverse()
+        array([2., 1., 3.])
         """
         return self._like(cuprous.copy(cuprous.flip(raw(self))))
 
     def astype(self, dtype: Any, stream: Any = None) -> GPUArray:
         """Returns a copy with another dtype.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.astype(np.int32)
-            array([3, 1, 2], dtype=int32)
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.astype(np.int32)
+        array([3, 1, 2], dtype=int32)
         """
         return self._like(raw(self).astype(dtype))
 
@@ -402,9 +431,10 @@ class GPUArray:
     def conj(self, out: GPUArray | None = None) -> GPUArray:
         """Returns the complex conjugate.
 
-        Examples:
-            >>> gpuarray.to_gpu(np.array([1 + 2j])).conj()
-            array([1.-2.j])
+        Examples
+        --------
+        >>> gpuarray.to_gpu(np.array([1 + 2j])).conj()
+        array([1.-2.j])
         """
         return into(out, cuprous.conj(raw(self)), self.allocator)
 
@@ -434,13 +464,16 @@ class GPUArray:
     ) -> GPUArray:  # fmt: skip
         """Computes `self * selffac + other * otherfac`.
 
-        Raises:
-            NotImplementedError: for `add_timer`.
+        Raises
+        ------
+        NotImplementedError
+            For `add_timer`.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> a.mul_add(2, a, 10)
-            array([36., 12., 24.])
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> a.mul_add(2, a, 10)
+        array([36., 12., 24.])
         """
         if add_timer is not None:
             raise NotImplementedError("[mul_add] add_timer= is not supported; measure with driver.Event")
@@ -449,28 +482,32 @@ class GPUArray:
     def any(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
         """Returns whether any element is true.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> (a > 2).any()
-            array(True)
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> (a > 2).any()
+        array(True)
         """
         return wrap(cuprous.any(raw(self)), allocator or self.allocator)
 
     def all(self, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
         """Returns whether all elements are true.
 
-        Examples:
-            >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-            >>> (a > 2).all()
-            array(False)
+        Examples
+        --------
+        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+        >>> (a > 2).all()
+        array(False)
         """
         return wrap(cuprous.all(raw(self)), allocator or self.allocator)
 
     def bind_to_texref(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Not supported: current CUDA versions have no texture references.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
         """
         raise NotImplementedError(f"[bind_to_texref] is not supported: {NO_TEXTURES}")
 
@@ -593,9 +630,10 @@ for _name in ["neg", "pos", "abs", "invert"]:
 def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
     """Copies a NumPy array to the default device.
 
-    Examples:
-        >>> gpuarray.to_gpu(np.array([1.0, 2.0]))
-        array([1., 2.])
+    Examples
+    --------
+    >>> gpuarray.to_gpu(np.array([1.0, 2.0]))
+    array([1., 2.])
     """
     ary = np.asarray(ary)
     if ary.dtype.names is None:

@@ -56,13 +56,14 @@ class PointerHolderBase:
 class DeviceAllocation(PointerHolderBase):
     """Memory on the default device, freed with the last reference to it.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
 
     def __init__(self, size: int) -> None:
@@ -81,30 +82,36 @@ class DeviceAllocation(PointerHolderBase):
     def get_pointer(self) -> int:
         """Returns the address.
 
-        Raises:
-            ValueError: after `free`.
+        Raises
+        ------
+        ValueError
+            After `free`.
 
-        Examples:
-            >>> data = drv.mem_alloc(8)
-            >>> data.get_pointer() == int(data)
-            True
+        Examples
+        --------
+        >>> data = drv.mem_alloc(8)
+        >>> data.get_pointer() == int(data)
+        True
         """
         return self.array.address()
 
     def free(self) -> None:
         """Frees the memory.
 
-        Examples:
-            >>> data = drv.mem_alloc(8)
-            >>> data.free()
+        Examples
+        --------
+        >>> data = drv.mem_alloc(8)
+        >>> data.free()
         """
         self._array = None
 
     def as_buffer(self, size: int, offset: int = 0) -> Any:
         """Not supported, as the host cannot access device memory.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
         """
         raise NotImplementedError("[as_buffer] is not supported; copy with memcpy_dtoh")
 
@@ -112,13 +119,14 @@ class DeviceAllocation(PointerHolderBase):
 def mem_alloc(size: int) -> DeviceAllocation:
     """Allocates `size` bytes on the default device.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
     return DeviceAllocation(int(size))
 
@@ -126,8 +134,9 @@ def mem_alloc(size: int) -> DeviceAllocation:
 def mem_alloc_like(ary: Any) -> DeviceAllocation:
     """Allocates memory for the bytes of an array.
 
-    Examples:
-        >>> data = drv.mem_alloc_like(np.ones(2, np.int32))
+    Examples
+    --------
+    >>> data = drv.mem_alloc_like(np.ones(2, np.int32))
     """
     return mem_alloc(ary.nbytes)
 
@@ -136,10 +145,11 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
     """Allocates memory for `height` rows of `width` bytes. Returns it with the row pitch, which suits accesses of any
     size.
 
-    Examples:
-        >>> data, pitch = drv.mem_alloc_pitch(100, 3, 4)
-        >>> pitch >= 100
-        True
+    Examples
+    --------
+    >>> data, pitch = drv.mem_alloc_pitch(100, 3, 4)
+    >>> pitch >= 100
+    True
     """
     pitch = -(-int(width) // 512) * 512
     return mem_alloc(pitch * int(height)), pitch
@@ -148,14 +158,17 @@ def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAl
 def mem_get_info() -> tuple[int, int]:
     """Returns the free and total bytes of the GPU's memory.
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> # needs a GPU
-        >>> free, total = drv.mem_get_info()
-        >>> 0 <= free <= total
-        True
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> free, total = drv.mem_get_info()
+    >>> 0 <= free <= total
+    True
     """
     return Device().mem_info
 
@@ -163,13 +176,14 @@ def mem_get_info() -> tuple[int, int]:
 def memcpy_htod(dest: Any, src: Any) -> None:
     """Copies a host buffer to a device address.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
     data = host_bytes(src)
     if data.size:
@@ -179,13 +193,14 @@ def memcpy_htod(dest: Any, src: Any) -> None:
 def memcpy_dtoh(dest: Any, src: Any) -> None:
     """Copies from a device address to a host buffer, filling it.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
     data = host_bytes(dest)
     if data.size:
@@ -195,13 +210,14 @@ def memcpy_dtoh(dest: Any, src: Any) -> None:
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
     """Copies between device addresses.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> other = drv.mem_alloc(8)
-        >>> drv.memcpy_dtod(other, data, 8)
-        >>> drv.from_device(other, (2,), np.int32)
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> other = drv.mem_alloc(8)
+    >>> drv.memcpy_dtod(other, data, 8)
+    >>> drv.from_device(other, (2,), np.int32)
+    array([1, 2], dtype=int32)
     """
     if size:
         _core.update(bytes_at(int(dest), size), bytes_at(int(src), size))
@@ -210,13 +226,14 @@ def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
     """Performs `memcpy_htod`. All work runs in order, and the host buffer may be changed on return.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod_async(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod_async(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
     memcpy_htod(dest, src)
 
@@ -224,13 +241,14 @@ def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
     """Performs `memcpy_dtoh`. All work runs in order, and the copy is complete on return.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh_async(back, data)
-        >>> back
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh_async(back, data)
+    >>> back
+    array([1, 2], dtype=int32)
     """
     memcpy_dtoh(dest, src)
 
@@ -238,13 +256,14 @@ def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
 def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
     """Performs `memcpy_dtod`. All work runs in order.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> other = drv.mem_alloc(8)
-        >>> drv.memcpy_dtod_async(other, data, 8)
-        >>> drv.from_device(other, (2,), np.int32)
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> other = drv.mem_alloc(8)
+    >>> drv.memcpy_dtod_async(other, data, 8)
+    >>> drv.from_device(other, (2,), np.int32)
+    array([1, 2], dtype=int32)
     """
     memcpy_dtod(dest, src, size)
 
@@ -259,14 +278,15 @@ def _set(dest: Any, value: int, count: int, dtype: str) -> None:
 def memset_d8(dest: Any, data: int, count: int) -> None:
     """Fills memory with a byte.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> drv.memset_d8(data, 0, 8)
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([0, 0], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> drv.memset_d8(data, 0, 8)
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([0, 0], dtype=int32)
     """
     _set(dest, data, count, "uint8")
 
@@ -274,14 +294,15 @@ def memset_d8(dest: Any, data: int, count: int) -> None:
 def memset_d16(dest: Any, data: int, count: int) -> None:
     """Fills memory with a two-byte word.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> drv.memset_d16(data, 0, 4)
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([0, 0], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> drv.memset_d16(data, 0, 4)
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([0, 0], dtype=int32)
     """
     _set(dest, data, count, "uint16")
 
@@ -289,14 +310,15 @@ def memset_d16(dest: Any, data: int, count: int) -> None:
 def memset_d32(dest: Any, data: int, count: int) -> None:
     """Fills memory with a four-byte word.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> drv.memset_d32(data, 7, 2)
-        >>> back = np.empty(2, np.int32)
-        >>> drv.memcpy_dtoh(back, data)
-        >>> back
-        array([7, 7], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> drv.memset_d32(data, 7, 2)
+    >>> back = np.empty(2, np.int32)
+    >>> drv.memcpy_dtoh(back, data)
+    >>> back
+    array([7, 7], dtype=int32)
     """
     _set(dest, data, count, "uint32")
 
@@ -304,9 +326,10 @@ def memset_d32(dest: Any, data: int, count: int) -> None:
 def to_device(bf_obj: Any) -> DeviceAllocation:
     """Allocates device memory and copies a host buffer to it.
 
-    Examples:
-        >>> drv.from_device(drv.to_device(np.array([1, 2], np.int32)), (2,), np.int32)
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> drv.from_device(drv.to_device(np.array([1, 2], np.int32)), (2,), np.int32)
+    array([1, 2], dtype=int32)
     """
     result = mem_alloc(host_bytes(bf_obj).size)
     memcpy_htod(result, bf_obj)
@@ -316,11 +339,12 @@ def to_device(bf_obj: Any) -> DeviceAllocation:
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray[Any, Any]:
     """Returns a NumPy array with a copy of device memory.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> drv.from_device(data, (2,), np.int32)
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> drv.from_device(data, (2,), np.int32)
+    array([1, 2], dtype=int32)
     """
     result = np.empty(shape, dtype, order)  # type: ignore[call-overload]
     memcpy_dtoh(result, devptr)
@@ -330,11 +354,12 @@ def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.nda
 def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
     """Returns a NumPy array, with the shape and dtype of another, that holds a copy of device memory.
 
-    Examples:
-        >>> data = drv.mem_alloc(8)
-        >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
-        >>> drv.from_device_like(data, np.empty(2, np.int32))
-        array([1, 2], dtype=int32)
+    Examples
+    --------
+    >>> data = drv.mem_alloc(8)
+    >>> drv.memcpy_htod(data, np.array([1, 2], np.int32))
+    >>> drv.from_device_like(data, np.empty(2, np.int32))
+    array([1, 2], dtype=int32)
     """
     result = np.empty_like(other_ary)
     memcpy_dtoh(result, devptr)
@@ -355,12 +380,15 @@ def _check_flags(name: str, flags: int) -> None:
 def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
     """Returns an uninitialized NumPy array.
 
-    Raises:
-        NotImplementedError: for memory that kernels access directly.
+    Raises
+    ------
+    NotImplementedError
+        For memory that kernels access directly.
 
-    Examples:
-        >>> drv.pagelocked_empty((2, 3), np.float32).shape
-        (2, 3)
+    Examples
+    --------
+    >>> drv.pagelocked_empty((2, 3), np.float32).shape
+    (2, 3)
     """
     _check_flags("pagelocked_empty", mem_flags)
     return np.asarray(np.empty(shape, dtype, order))  # type: ignore[call-overload]
@@ -369,12 +397,15 @@ def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
 def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray[Any, Any]:
     """Returns a NumPy array of zeros.
 
-    Raises:
-        NotImplementedError: for memory that kernels access directly.
+    Raises
+    ------
+    NotImplementedError
+        For memory that kernels access directly.
 
-    Examples:
-        >>> drv.pagelocked_zeros(3, np.float32)
-        array([0., 0., 0.], dtype=float32)
+    Examples
+    --------
+    >>> drv.pagelocked_zeros(3, np.float32)
+    array([0., 0., 0.], dtype=float32)
     """
     _check_flags("pagelocked_zeros", mem_flags)
     return np.asarray(np.zeros(shape, dtype, order))  # type: ignore[call-overload]
@@ -383,12 +414,15 @@ def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
 def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
     """Returns an uninitialized NumPy array with the shape and dtype of another.
 
-    Raises:
-        NotImplementedError: for memory that kernels access directly.
+    Raises
+    ------
+    NotImplementedError
+        For memory that kernels access directly.
 
-    Examples:
-        >>> drv.pagelocked_empty_like(np.ones(3)).shape
-        (3,)
+    Examples
+    --------
+    >>> drv.pagelocked_empty_like(np.ones(3)).shape
+    (3,)
     """
     _check_flags("pagelocked_empty_like", mem_flags)
     return np.empty_like(array)
@@ -397,12 +431,15 @@ def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
 def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any]:
     """Returns a NumPy array of zeros with the shape and dtype of another.
 
-    Raises:
-        NotImplementedError: for memory that kernels access directly.
+    Raises
+    ------
+    NotImplementedError
+        For memory that kernels access directly.
 
-    Examples:
-        >>> drv.pagelocked_zeros_like(np.ones(3))
-        array([0., 0., 0.])
+    Examples
+    --------
+    >>> drv.pagelocked_zeros_like(np.ones(3))
+    array([0., 0., 0.])
     """
     _check_flags("pagelocked_zeros_like", mem_flags)
     return np.zeros_like(array)
@@ -411,9 +448,10 @@ def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
 def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
     """Returns an uninitialized NumPy array whose address is a multiple of `alignment`.
 
-    Examples:
-        >>> drv.aligned_empty(4, np.float32).ctypes.data % 4096
-        0
+    Examples
+    --------
+    >>> drv.aligned_empty(4, np.float32).ctypes.data % 4096
+    0
     """
     dtype = np.dtype(dtype)
     count = int(np.prod(shape)) * dtype.itemsize
@@ -425,9 +463,10 @@ def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
     """Returns an array like `aligned_empty`, filled with zeros.
 
-    Examples:
-        >>> drv.aligned_zeros(4, np.float32)
-        array([0., 0., 0., 0.], dtype=float32)
+    Examples
+    --------
+    >>> drv.aligned_zeros(4, np.float32)
+    array([0., 0., 0., 0.], dtype=float32)
     """
     result = aligned_empty(shape, dtype, order, alignment)
     result[...] = 0
@@ -437,13 +476,16 @@ def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 def register_host_memory(ary: Any, flags: int = 0) -> Any:
     """Returns the array itself, as registration is not needed.
 
-    Raises:
-        NotImplementedError: for memory that kernels access directly.
+    Raises
+    ------
+    NotImplementedError
+        For memory that kernels access directly.
 
-    Examples:
-        >>> x = drv.register_host_memory(np.zeros(1024, np.float32))
-        >>> x.shape
-        (1024,)
+    Examples
+    --------
+    >>> x = drv.register_host_memory(np.zeros(1024, np.float32))
+    >>> x.shape
+    (1024,)
     """
     _check_flags("register_host_memory", flags)
     return ary
@@ -455,10 +497,11 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
 class ArgumentHandler:
     """The base class of handlers that pass a NumPy array to a kernel.
 
-    Examples:
-        >>> x = np.ones(2, np.float32)
-        >>> drv.ArgumentHandler(x).array
-        array([1., 1.], dtype=float32)
+    Examples
+    --------
+    >>> x = np.ones(2, np.float32)
+    >>> drv.ArgumentHandler(x).array
+    array([1., 1.], dtype=float32)
     """
 
     def __init__(self, ary: Any) -> None:
@@ -468,9 +511,10 @@ class ArgumentHandler:
     def get_device_alloc(self) -> DeviceAllocation:
         """Returns device memory for the array.
 
-        Examples:
-            >>> drv.In(np.ones(2, np.float32)).get_device_alloc().array.nbytes
-            8
+        Examples
+        --------
+        >>> drv.In(np.ones(2, np.float32)).get_device_alloc().array.nbytes
+        8
         """
         if self.dev_alloc is None:
             self.dev_alloc = mem_alloc_like(self.array)
@@ -486,13 +530,14 @@ class ArgumentHandler:
 class In(ArgumentHandler):
     """Copies the array to the device before the launch.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> x = np.ones(2, np.float32)
-        >>> module.get_function("twice")(drv.In(x), block=(2, 1, 1))
-        >>> x
-        array([1., 1.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.ones(2, np.float32)
+    >>> module.get_function("twice")(drv.In(x), block=(2, 1, 1))
+    >>> x
+    array([1., 1.], dtype=float32)
     """
 
     def pre_call(self, stream: Any) -> None:
@@ -503,13 +548,14 @@ class In(ArgumentHandler):
 class Out(ArgumentHandler):
     """Copies the array back after the launch.
 
-    Examples:
-        >>> # needs a GPU
-        >>> y = np.empty(2, np.float32)
-        >>> module = SourceModule("__global__ void ones(float *x) { x[threadIdx.x] = 1; }")
-        >>> module.get_function("ones")(drv.Out(y), block=(2, 1, 1))
-        >>> y
-        array([1., 1.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> y = np.empty(2, np.float32)
+    >>> module = SourceModule("__global__ void ones(float *x) { x[threadIdx.x] = 1; }")
+    >>> module.get_function("ones")(drv.Out(y), block=(2, 1, 1))
+    >>> y
+    array([1., 1.], dtype=float32)
     """
 
     def post_call(self, stream: Any) -> None:
@@ -520,11 +566,12 @@ class Out(ArgumentHandler):
 class InOut(In, Out):
     """Copies the array to the device before the launch, and back after it.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> x = np.ones(2, np.float32)
-        >>> module.get_function("twice")(drv.InOut(x), block=(2, 1, 1))
-        >>> x
-        array([2., 2.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.ones(2, np.float32)
+    >>> module.get_function("twice")(drv.InOut(x), block=(2, 1, 1))
+    >>> x
+    array([2., 2.], dtype=float32)
     """

@@ -11,9 +11,10 @@ from cuprous.pycuda.tools import parse_c_arg
 def has_double_support() -> bool:
     """Returns true, as float64 works everywhere.
 
-    Examples:
-        >>> characterize.has_double_support()
-        True
+    Examples
+    --------
+    >>> characterize.has_double_support()
+    True
     """
     return True
 
@@ -21,9 +22,10 @@ def has_double_support() -> bool:
 def platform_bits() -> int:
     """Returns the number of bits of an address.
 
-    Examples:
-        >>> characterize.platform_bits()
-        64
+    Examples
+    --------
+    >>> characterize.platform_bits()
+    64
     """
     return struct.calcsize("P") * 8
 
@@ -31,13 +33,17 @@ def platform_bits() -> int:
 def sizeof(type_name: str, preamble: str = "") -> Any:
     """Returns the size in bytes of a C type.
 
-    Raises:
-        NotImplementedError: if `preamble` is given.
-        ValueError: for a type that is not registered.
+    Raises
+    ------
+    NotImplementedError
+        If `preamble` is given.
+    ValueError
+        For a type that is not registered.
 
-    Examples:
-        >>> characterize.sizeof("double")
-        8
+    Examples
+    --------
+    >>> characterize.sizeof("double")
+    8
     """
     if preamble:
         raise NotImplementedError("[sizeof] preamble= is not supported; register a dtype with get_or_register_dtype")

@@ -70,24 +70,38 @@ def _compiling(*command: str) -> Iterator[None]:
 class SourceModule(Module):
     """A module of CUDA C++ source.
 
-    Args:
-        source: the source; its functions have C linkage unless `no_extern_c`.
-        nvcc, keep, cache_dir: ignored; nvcc is not used, and compiled code is always cached on disk.
-        options: compiler options; those that only nvcc knows (`-Xcompiler`, `-O3`) are dropped.
-        arch, code: ignored; code is compiled for the current GPU.
-        include_dirs: folders to search for headers.
+    Parameters
+    ----------
+    source : str
+        The source; its functions have C linkage unless `no_extern_c`.
+    nvcc : str, default "nvcc"
+        Ignored; nvcc is not used, and compiled code is always cached on disk.
+    keep : bool, default False
+        Ignored; nvcc is not used, and compiled code is always cached on disk.
+    cache_dir : str, optional
+        Ignored; nvcc is not used, and compiled code is always cached on disk.
+    options : sequence of str, optional
+        Compiler options; those that only nvcc knows (`-Xcompiler`, `-O3`) are dropped.
+    arch, code : str, optional
+        Ignored; code is compiled for the current GPU.
+    include_dirs : sequence of str, optional
+        Folders to search for headers.
 
-    Raises:
-        CompileError: if compilation fails, with the compiler's log and the lines around the first error.
-        NotImplementedError: if the device is a CPU.
+    Raises
+    ------
+    CompileError
+        If compilation fails, with the compiler's log and the lines around the first error.
+    NotImplementedError
+        If the device is a CPU.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> x = gpuarray.ones(2, np.float32)
-        >>> module.get_function("twice")(x, block=(2, 1, 1))
-        >>> x
-        array([2., 2.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = gpuarray.ones(2, np.float32)
+    >>> module.get_function("twice")(x, block=(2, 1, 1))
+    >>> x
+    array([2., 2.], dtype=float32)
     """
 
     def __init__(
@@ -108,9 +122,12 @@ def compile(
 ) -> bytes:  # fmt: skip
     """Compiles a source to device code (`target="cubin"`) or PTX, for `arch` such as "sm_90" or else the current GPU.
 
-    Raises:
-        CompileError: if compilation fails.
-        NotImplementedError: for another target.
+    Raises
+    ------
+    CompileError
+        If compilation fails.
+    NotImplementedError
+        For another target.
     """
     if target not in ("cubin", "ptx"):
         raise NotImplementedError(f"[compile] target={target!r} is not supported; use cubin or ptx")
@@ -128,13 +145,31 @@ _INPUTS = {"cubin": "cubin", "ptx": "ptx", "fatbin": "fatbin", "fatbinary": "fat
 class DynamicModule(Module):
     """A module linked from several sources and binaries of device code, whose kernels may launch kernels.
 
-    Args:
-        nvcc, keep, log_size, log_verbose, cuda_libdir: ignored; the driver links.
-        no_extern_c, arch, code, include_dirs: as for `SourceModule`.
+    Parameters
+    ----------
+    nvcc : str, default "nvcc"
+        Ignored; the driver links.
+    keep : bool, default False
+        Ignored; the driver links.
+    log_size : int, optional
+        Ignored; the driver links.
+    log_verbose : bool, default False
+        Ignored; the driver links.
+    cuda_libdir : str, optional
+        Ignored; the driver links.
+    no_extern_c : bool, default False
+        As for `SourceModule`.
+    arch, code : str, optional
+        As for `SourceModule`.
+    include_dirs : sequence of str, optional
+        As for `SourceModule`.
 
-    Raises:
-        CompileError: if compilation or linking fails.
-        NotImplementedError: if the device is a CPU; for `link_options` and `message_handler`.
+    Raises
+    ------
+    CompileError
+        If compilation or linking fails.
+    NotImplementedError
+        If the device is a CPU; for `link_options` and `message_handler`.
     """
 
     def __init__(

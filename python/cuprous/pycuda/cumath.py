@@ -27,19 +27,27 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
         name,
         f"""Applies NumPy's `{ours}` to each element.
 
-    Args:
-        array: the elements.
-        stream_or_out: an array to write to, or a stream, which is ignored, as all work runs in order.
-        out: the array to write to.
-        stream: a stream, which is ignored.
+    Parameters
+    ----------
+    array : GPUArray
+        The elements.
+    stream_or_out : array_like, optional
+        An array to write to, or a stream, which is ignored, as all work runs in order.
+    out : ndarray, optional
+        The array to write to.
+    stream : Stream, optional
+        A stream, which is ignored.
 
-    Returns:
+    Returns
+    -------
+    GPUArray
         `out`, or a new array.
 
-    Examples:
-        >>> x = np.array([0.25, 0.5])
-        >>> np.allclose(cumath.{name}(gpuarray.to_gpu(x)).get(), np.{ours}(x))
-        True
+    Examples
+    --------
+    >>> x = np.array([0.25, 0.5])
+    >>> np.allclose(cumath.{name}(gpuarray.to_gpu(x)).get(), np.{ours}(x))
+    True
     """,
     )
 
@@ -51,9 +59,10 @@ for _name, _ours in _UNARY.items():
 def fmod(arg: GPUArray, mod: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the remainder of a division, with the sign of `arg`.
 
-    Examples:
-        >>> cumath.fmod(gpuarray.to_gpu(np.array([5.0, -5.0])), gpuarray.to_gpu(np.array([3.0, 3.0])))
-        array([ 2., -2.])
+    Examples
+    --------
+    >>> cumath.fmod(gpuarray.to_gpu(np.array([5.0, -5.0])), gpuarray.to_gpu(np.array([3.0, 3.0])))
+    array([ 2., -2.])
     """
     return wrap(cuprous.fmod(raw(arg), raw(mod)), arg.allocator)
 
@@ -61,9 +70,10 @@ def fmod(arg: GPUArray, mod: GPUArray, stream: Any = None) -> GPUArray:
 def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the angle of the point (x, y).
 
-    Examples:
-        >>> cumath.atan2(gpuarray.to_gpu(np.array([0.0, 1.0])), gpuarray.to_gpu(np.array([1.0, 0.0])))
-        array([0.        , 1.57079633])
+    Examples
+    --------
+    >>> cumath.atan2(gpuarray.to_gpu(np.array([0.0, 1.0])), gpuarray.to_gpu(np.array([1.0, 0.0])))
+    array([0.        , 1.57079633])
     """
     return wrap(cuprous.arctan2(raw(y), raw(x)), y.allocator)
 
@@ -71,9 +81,10 @@ def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
 def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Returns significand and exponent, both of the array's dtype.
 
-    Examples:
-        >>> cumath.frexp(gpuarray.to_gpu(np.array([8.0, 3.0])))
-        (array([0.5 , 0.75]), array([4., 2.]))
+    Examples
+    --------
+    >>> cumath.frexp(gpuarray.to_gpu(np.array([8.0, 3.0])))
+    (array([0.5 , 0.75]), array([4., 2.]))
     """
     significand, exponent = cuprous.frexp(raw(arg))
     return wrap(significand, arg.allocator), wrap(raw(exponent).astype(arg.dtype), arg.allocator)
@@ -82,9 +93,10 @@ def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
 def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUArray:
     """Computes `significand * 2**exponent`.
 
-    Examples:
-        >>> cumath.ldexp(gpuarray.to_gpu(np.array([0.5, 0.75])), gpuarray.to_gpu(np.array([4.0, 2.0])))
-        array([8., 3.])
+    Examples
+    --------
+    >>> cumath.ldexp(gpuarray.to_gpu(np.array([0.5, 0.75])), gpuarray.to_gpu(np.array([4.0, 2.0])))
+    array([8., 3.])
     """
     return wrap(cuprous.ldexp(raw(significand), raw(exponent).astype("int32")), significand.allocator)
 
@@ -92,9 +104,10 @@ def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUA
 def modf(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Returns the fractional and integral parts.
 
-    Examples:
-        >>> cumath.modf(gpuarray.to_gpu(np.array([1.5, -2.25])))
-        (array([ 0.5 , -0.25]), array([ 1., -2.]))
+    Examples
+    --------
+    >>> cumath.modf(gpuarray.to_gpu(np.array([1.5, -2.25])))
+    (array([ 0.5 , -0.25]), array([ 1., -2.]))
     """
     fraction, whole = cuprous.modf(raw(arg))
     return wrap(fraction, arg.allocator), wrap(whole, arg.allocator)

@@ -20,9 +20,10 @@ def get_curand_version() -> None:
 def seed_getter_uniform(n: int) -> Any:
     """Returns one seed for all generators.
 
-    Examples:
-        >>> curandom.seed_getter_uniform(4).shape
-        (4,)
+    Examples
+    --------
+    >>> curandom.seed_getter_uniform(4).shape
+    (4,)
     """
     return np.full(n, int(np.random.default_rng().integers(1 << 31)), np.int32)
 
@@ -30,9 +31,10 @@ def seed_getter_uniform(n: int) -> Any:
 def seed_getter_unique(n: int) -> Any:
     """Returns one seed for each generator.
 
-    Examples:
-        >>> curandom.seed_getter_unique(4).shape
-        (4,)
+    Examples
+    --------
+    >>> curandom.seed_getter_unique(4).shape
+    (4,)
     """
     return np.random.default_rng().integers(0, 1 << 31, n).astype(np.int32)
 
@@ -40,9 +42,10 @@ def seed_getter_unique(n: int) -> Any:
 def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
     """Returns uniform numbers in [0, 1); for an integer dtype, from its whole range.
 
-    Examples:
-        >>> curandom.rand((2, 3)).shape
-        (2, 3)
+    Examples
+    --------
+    >>> curandom.rand((2, 3)).shape
+    (2, 3)
     """
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
@@ -54,9 +57,12 @@ def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
 class _Generator:
     """A generator of random arrays.
 
-    Args:
-        seed_getter: a function of the number of generators, whose first result is the seed; a random seed if None.
-        offset: the number of values to skip.
+    Parameters
+    ----------
+    seed_getter : callable, optional
+        A function of the number of generators, whose first result is the seed; a random seed if None.
+    offset : int, default 0
+        The number of values to skip.
     """
 
     generators_per_block = 256
@@ -126,22 +132,24 @@ class _Generator:
 class XORWOWRandomNumberGenerator(_Generator):
     """A generator of random arrays, under cuRAND's name.
 
-    Examples:
-        >>> generator = curandom.XORWOWRandomNumberGenerator()
-        >>> x = generator.gen_uniform((2, 3), np.float32)
-        >>> x.shape
-        (2, 3)
+    Examples
+    --------
+    >>> generator = curandom.XORWOWRandomNumberGenerator()
+    >>> x = generator.gen_uniform((2, 3), np.float32)
+    >>> x.shape
+    (2, 3)
     """
 
 
 class MRG32k3aRandomNumberGenerator(_Generator):
     """A generator of random arrays, under cuRAND's name.
 
-    Examples:
-        >>> generator = curandom.MRG32k3aRandomNumberGenerator()
-        >>> x = generator.gen_normal(1000, np.float32)
-        >>> bool(abs(x.get().mean()) < 0.2)
-        True
+    Examples
+    --------
+    >>> generator = curandom.MRG32k3aRandomNumberGenerator()
+    >>> x = generator.gen_normal(1000, np.float32)
+    >>> bool(abs(x.get().mean()) < 0.2)
+    True
     """
 
 

@@ -85,8 +85,9 @@ class CompileError(Error):
 def init(flags: int = 0) -> None:
     """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0.
 
-    Examples:
-        >>> drv.init()
+    Examples
+    --------
+    >>> drv.init()
     """
     if flags:
         raise LogicError(f"cuInit failed: invalid argument: flags={flags}, must be 0")
@@ -101,9 +102,10 @@ def get_version() -> tuple[int, int, int]:
 def get_driver_version() -> int:
     """Returns the driver's version, such as 13000 for 13.0; 0 without a driver.
 
-    Examples:
-        >>> drv.get_driver_version() >= 0
-        True
+    Examples
+    --------
+    >>> drv.get_driver_version() >= 0
+    True
     """
     return int(_core.device_properties(0).get("driverVersion", 0)) if _core.device_count() else 0
 
@@ -111,9 +113,10 @@ def get_driver_version() -> int:
 class Device:
     """A GPU.
 
-    Examples:
-        >>> drv.Device.count() >= 0
-        True
+    Examples
+    --------
+    >>> drv.Device.count() >= 0
+    True
     """
 
     def __init__(self, number: int) -> None:
@@ -128,29 +131,32 @@ class Device:
     def count() -> int:
         """Returns the number of GPUs.
 
-        Examples:
-            >>> drv.Device.count() >= 0
-            True
+        Examples
+        --------
+        >>> drv.Device.count() >= 0
+        True
         """
         return _core.device_count()
 
     def name(self) -> str:
         """Returns the product name.
 
-        Examples:
-            >>> # needs a GPU
-            >>> device = drv.Device(0)
-            >>> name = device.name()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> device = drv.Device(0)
+        >>> name = device.name()
         """
         return self._device.name
 
     def compute_capability(self) -> tuple[int, int]:
         """Returns the major and minor compute capability.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.Device(0).compute_capability() >= (7, 5)
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.Device(0).compute_capability() >= (7, 5)
+        True
         """
         both = int(self._device.compute_capability)
         return both // 10, both % 10
@@ -158,20 +164,22 @@ class Device:
     def total_memory(self) -> int:
         """Returns the bytes of the GPU's memory.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.Device(0).total_memory() > 0
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.Device(0).total_memory() > 0
+        True
         """
         return self._device.mem_info[1]
 
     def get_attributes(self) -> dict[device_attribute, int]:
         """Returns all attributes.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.device_attribute.WARP_SIZE in drv.Device(0).get_attributes()
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.device_attribute.WARP_SIZE in drv.Device(0).get_attributes()
+        True
         """
         properties = self._device.attributes
         return {attribute: attribute.of(properties) for attribute in device_attribute}
@@ -179,10 +187,11 @@ class Device:
     def get_attribute(self, attr: device_attribute) -> int:
         """Returns an attribute: `device.get_attribute(driver.device_attribute.WARP_SIZE)`, or `device.warp_size`.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
-            1024
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.Device(0).get_attribute(drv.device_attribute.MAX_THREADS_PER_BLOCK)
+        1024
         """
         return attr.of(self._device.attributes)
 
@@ -195,9 +204,10 @@ class Device:
     def pci_bus_id(self) -> str:
         """Returns the PCI address.
 
-        Examples:
-            >>> # needs a GPU
-            >>> address = drv.Device(0).pci_bus_id()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> address = drv.Device(0).pci_bus_id()
         """
         return str(self._device.attributes["pciBusID"])
 
@@ -205,10 +215,11 @@ class Device:
         """Makes the primary context current until it is popped. Other contexts are not created, so that other libraries
         share the memory. `flags` select how the host waits and have no effect.
 
-        Examples:
-            >>> # needs a GPU
-            >>> context = drv.Device(0).make_context()
-            >>> context.pop()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> context = drv.Device(0).make_context()
+        >>> context.pop()
         """
         context = self.retain_primary_context()
         context.push()
@@ -217,9 +228,10 @@ class Device:
     def retain_primary_context(self) -> Context:
         """Returns the primary context, which is current only after it is pushed.
 
-        Examples:
-            >>> # needs a GPU
-            >>> context = drv.Device(0).retain_primary_context()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> context = drv.Device(0).retain_primary_context()
         """
         return Context(self)
 
@@ -243,9 +255,10 @@ _STACK = _Stack()
 class Context:
     """The primary context of a GPU. The current context is that of the default device.
 
-    Examples:
-        >>> drv.Context.get_current() == drv.Context.get_current()
-        True
+    Examples
+    --------
+    >>> drv.Context.get_current() == drv.Context.get_current()
+    True
     """
 
     def __init__(self, device: Device | None = None) -> None:
@@ -255,10 +268,11 @@ class Context:
     def get_current() -> Context:
         """Returns the current context.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.Context.get_current() == drv.Context.get_current()
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.Context.get_current() == drv.Context.get_current()
+        True
         """
         is_gpu = _core.get_device() != "cpu" and _core.device_count() > 0
         return Context(Device(_cuda.get_device_id()) if is_gpu else None)
@@ -267,13 +281,16 @@ class Context:
     def get_device() -> Device:
         """Returns the GPU of the current context.
 
-        Raises:
-            LogicError: if programs run on the CPU.
+        Raises
+        ------
+        LogicError
+            If programs run on the CPU.
 
-        Examples:
-            >>> # needs a GPU
-            >>> drv.Context.get_device() == drv.Device(0)
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> drv.Context.get_device() == drv.Device(0)
+        True
         """
         return Device(_cuda.get_device_id())
 
@@ -281,8 +298,9 @@ class Context:
     def synchronize() -> None:
         """Submits the recorded work and waits for it.
 
-        Examples:
-            >>> drv.Context.synchronize()
+        Examples
+        --------
+        >>> drv.Context.synchronize()
         """
         _core.synchronize()
 
@@ -290,11 +308,12 @@ class Context:
     def pop() -> None:
         """Restores the context that was current before the last `push` or `make_context`.
 
-        Examples:
-            >>> # needs a GPU
-            >>> context = drv.Device(0).make_context()
-            >>> Context = drv.Context
-            >>> Context.pop()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> context = drv.Device(0).make_context()
+        >>> Context = drv.Context
+        >>> Context.pop()
         """
         if _STACK.under:
             _core.enter_device(_STACK.under.pop())
@@ -302,11 +321,12 @@ class Context:
     def push(self) -> None:
         """Makes the context current.
 
-        Examples:
-            >>> # needs a GPU
-            >>> context = drv.Device(0).retain_primary_context()
-            >>> context.push()
-            >>> context.pop()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> context = drv.Device(0).retain_primary_context()
+        >>> context.push()
+        >>> context.pop()
         """
         _STACK.under.append(_core.get_device())
         if self._device is not None:
@@ -317,10 +337,11 @@ class Context:
     def detach(self) -> None:
         """Pops the context if it is current; the primary context itself persists.
 
-        Examples:
-            >>> # needs a GPU
-            >>> context = drv.Device(0).make_context()
-            >>> context.detach()
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> context = drv.Device(0).make_context()
+        >>> context.detach()
         """
         if self == Context.get_current():
             Context.pop()
@@ -331,8 +352,9 @@ class Context:
     def set_cache_config(cc: Any) -> None:
         """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
 
-        Examples:
-            >>> drv.Context.set_cache_config(drv.func_cache.PREFER_L1)
+        Examples
+        --------
+        >>> drv.Context.set_cache_config(drv.func_cache.PREFER_L1)
         """
         func_cache(cc)
 
@@ -340,9 +362,10 @@ class Context:
     def get_cache_config() -> func_cache:
         """Returns `func_cache.PREFER_NONE`, as the driver decides.
 
-        Examples:
-            >>> drv.Context.get_cache_config()
-            <func_cache.PREFER_NONE: 0>
+        Examples
+        --------
+        >>> drv.Context.get_cache_config()
+        <func_cache.PREFER_NONE: 0>
         """
         return func_cache.PREFER_NONE
 
@@ -350,8 +373,10 @@ class Context:
     def set_limit(limit: Any, value: int) -> None:
         """Not supported.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
         """
         raise NotImplementedError(f"[Context] set_limit({limit}, {value}) is not supported")
 
@@ -365,11 +390,12 @@ class Context:
 class Stream:
     """A stream. All work runs in order, whichever stream it names.
 
-    Examples:
-        >>> stream = drv.Stream()
-        >>> stream.synchronize()
-        >>> stream.is_done()
-        True
+    Examples
+    --------
+    >>> stream = drv.Stream()
+    >>> stream.synchronize()
+    >>> stream.is_done()
+    True
     """
 
     def __init__(self, flags: int = 0) -> None:
@@ -383,26 +409,29 @@ class Stream:
     def synchronize(self) -> None:
         """Waits for all work.
 
-        Examples:
-            >>> drv.Stream().synchronize()
+        Examples
+        --------
+        >>> drv.Stream().synchronize()
         """
         self._stream.synchronize()
 
     def is_done(self) -> bool:
         """Returns true if all work has finished.
 
-        Examples:
-            >>> drv.Context.synchronize()
-            >>> drv.Stream().is_done()
-            True
+        Examples
+        --------
+        >>> drv.Context.synchronize()
+        >>> drv.Stream().is_done()
+        True
         """
         return self._stream.done
 
     def wait_for_event(self, evt: Event) -> None:
         """Does nothing, as later work always follows the event.
 
-        Examples:
-            >>> drv.Stream().wait_for_event(drv.Event().record())
+        Examples
+        --------
+        >>> drv.Stream().wait_for_event(drv.Event().record())
         """
         evt.synchronize()
 
@@ -410,13 +439,14 @@ class Stream:
 class Event:
     """A point in the device's work; the time between two events can be measured.
 
-    Examples:
-        >>> start, end = drv.Event(), drv.Event()
-        >>> _ = start.record()
-        >>> y = gpuarray.arange(10, dtype=np.float32) * 2
-        >>> _ = end.record().synchronize()
-        >>> end.time_since(start) >= 0
-        True
+    Examples
+    --------
+    >>> start, end = drv.Event(), drv.Event()
+    >>> _ = start.record()
+    >>> y = gpuarray.arange(10, dtype=np.float32) * 2
+    >>> _ = end.record().synchronize()
+    >>> end.time_since(start) >= 0
+    True
     """
 
     def __init__(self, flags: int = 0) -> None:
@@ -425,8 +455,9 @@ class Event:
     def record(self, stream: Stream | None = None) -> Event:
         """Records the event after all work so far.
 
-        Examples:
-            >>> _ = drv.Event().record()
+        Examples
+        --------
+        >>> _ = drv.Event().record()
         """
         self._event.record()
         return self
@@ -434,8 +465,9 @@ class Event:
     def synchronize(self) -> Event:
         """Waits for the event.
 
-        Examples:
-            >>> _ = drv.Event().record().synchronize()
+        Examples
+        --------
+        >>> _ = drv.Event().record().synchronize()
         """
         self._event.synchronize()
         return self
@@ -443,31 +475,34 @@ class Event:
     def query(self) -> bool:
         """Returns true if the event has been reached.
 
-        Examples:
-            >>> drv.Event().record().synchronize().query()
-            True
+        Examples
+        --------
+        >>> drv.Event().record().synchronize().query()
+        True
         """
         return self._event.query()
 
     def time_since(self, event: Event) -> float:
         """Returns the milliseconds since an earlier event.
 
-        Examples:
-            >>> start = drv.Event().record()
-            >>> end = drv.Event().record().synchronize()
-            >>> end.time_since(start) >= 0
-            True
+        Examples
+        --------
+        >>> start = drv.Event().record()
+        >>> end = drv.Event().record().synchronize()
+        >>> end.time_since(start) >= 0
+        True
         """
         return _cuda.get_elapsed_time(event._event, self._event)
 
     def time_till(self, event: Event) -> float:
         """Returns the milliseconds until a later event.
 
-        Examples:
-            >>> start = drv.Event().record()
-            >>> end = drv.Event().record().synchronize()
-            >>> start.time_till(end) >= 0
-            True
+        Examples
+        --------
+        >>> start = drv.Event().record()
+        >>> end = drv.Event().record().synchronize()
+        >>> start.time_till(end) >= 0
+        True
         """
         return _cuda.get_elapsed_time(self._event, event._event)
 
@@ -483,13 +518,14 @@ def _attribute(name: str, doc: str) -> int:
 class Function:
     """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> x = gpuarray.ones(2, np.float32)
-        >>> module.get_function("twice")(x, block=(2, 1, 1))
-        >>> x
-        array([2., 2.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = gpuarray.ones(2, np.float32)
+    >>> module.get_function("twice")(x, block=(2, 1, 1))
+    >>> x
+    array([2., 2.], dtype=float32)
     """
 
     def __init__(self, module: Module, name: str) -> None:
@@ -503,17 +539,27 @@ class Function:
     ) -> float | None:  # fmt: skip
         """Launches the kernel.
 
-        Args:
-            args: NumPy numbers, allocations, `gpuarray` arrays, and `In`, `Out` and `InOut` of NumPy arrays.
-            block, grid: the number of threads in a block and of blocks, up to three numbers each.
-            stream: ignored, as all work runs in order.
-            shared: the bytes of dynamic shared memory.
-            time_kernel: whether to wait and return the elapsed seconds.
+        Parameters
+        ----------
+        *args : any
+            NumPy numbers, allocations, `gpuarray` arrays, and `In`, `Out` and `InOut` of NumPy arrays.
+        block, grid : int, optional
+            The number of threads in a block and of blocks, up to three numbers each.
+        stream : Stream, optional
+            Ignored, as all work runs in order.
+        shared : int, default 0
+            The bytes of dynamic shared memory.
+        time_kernel : bool, default False
+            Whether to wait and return the elapsed seconds.
 
-        Raises:
-            NotImplementedError: for `texrefs`.
-            TypeError: for arguments of unsupported types.
-            ValueError: for unknown keywords, and without `block`.
+        Raises
+        ------
+        NotImplementedError
+            For `texrefs`.
+        TypeError
+            For arguments of unsupported types.
+        ValueError
+            For unknown keywords, and without `block`.
         """
         if kwargs:
             raise ValueError(f"extra keyword arguments: {','.join(kwargs)}")
@@ -543,14 +589,15 @@ class Function:
     def prepare(self, arg_types: Any, texrefs: Any = ()) -> Function:
         """Declares the argument types: letters of `struct` ("P" for an address), or dtypes.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> x = gpuarray.ones(2, np.float32)
-            >>> twice = module.get_function("twice").prepare("P")
-            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
-            >>> x
-            array([2., 2.], dtype=float32)
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> twice = module.get_function("twice").prepare("P")
+        >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+        >>> x
+        array([2., 2.], dtype=float32)
         """
         if texrefs:
             raise NotImplementedError(f"[prepare] texrefs= is not supported: {NO_TEXTURES}")
@@ -568,45 +615,50 @@ class Function:
     def prepared_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> None:
         """Launches the kernel with arguments of the declared types.
 
-        Raises:
-            TypeError: for a wrong number of arguments.
+        Raises
+        ------
+        TypeError
+            For a wrong number of arguments.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> x = gpuarray.ones(2, np.float32)
-            >>> twice = module.get_function("twice").prepare("P")
-            >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
-            >>> x
-            array([2., 2.], dtype=float32)
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> twice = module.get_function("twice").prepare("P")
+        >>> twice.prepared_call((1, 1), (2, 1, 1), x.gpudata)
+        >>> x
+        array([2., 2.], dtype=float32)
         """
         self._launch(grid, block, self._prepared(args), shared_size)
 
     def prepared_async_call(self, grid: Any, block: Any, stream: Any, *args: Any, shared_size: int = 0) -> None:
         """Performs `prepared_call`; `stream` is ignored, as all work runs in order.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> x = gpuarray.ones(2, np.float32)
-            >>> twice = module.get_function("twice").prepare("P")
-            >>> twice.prepared_async_call((1, 1), (2, 1, 1), drv.Stream(), x.gpudata)
-            >>> x
-            array([2., 2.], dtype=float32)
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> twice = module.get_function("twice").prepare("P")
+        >>> twice.prepared_async_call((1, 1), (2, 1, 1), drv.Stream(), x.gpudata)
+        >>> x
+        array([2., 2.], dtype=float32)
         """
         self.prepared_call(grid, block, *args, shared_size=shared_size)
 
     def prepared_timed_call(self, grid: Any, block: Any, *args: Any, shared_size: int = 0) -> Callable[[], float]:
         """Performs `prepared_call`. Returns a function that waits and returns the elapsed seconds.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> x = gpuarray.ones(2, np.float32)
-            >>> twice = module.get_function("twice").prepare("P")
-            >>> seconds = twice.prepared_timed_call((1, 1), (2, 1, 1), x.gpudata)
-            >>> seconds() >= 0
-            True
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> x = gpuarray.ones(2, np.float32)
+        >>> twice = module.get_function("twice").prepare("P")
+        >>> seconds = twice.prepared_timed_call((1, 1), (2, 1, 1), x.gpudata)
+        >>> seconds() >= 0
+        True
         """
         start, end = Event(), Event()
         start.record()
@@ -617,11 +669,12 @@ class Function:
     def get_attribute(self, attr: function_attribute) -> int:
         """Returns an attribute of the kernel.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
-            0
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> module.get_function("twice").get_attribute(drv.function_attribute.SHARED_SIZE_BYTES)
+        0
         """
         return self._kernel.attributes[attr.name.lower()]
 
@@ -633,10 +686,11 @@ class Function:
     def set_cache_config(self, fc: Any) -> None:
         """Accepts any of `func_cache` without effect, as the driver splits memory between cache and shared memory.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> module.get_function("twice").set_cache_config(drv.func_cache.PREFER_L1)
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> module.get_function("twice").set_cache_config(drv.func_cache.PREFER_L1)
         """
         func_cache(fc)
 
@@ -666,10 +720,11 @@ def _argument(k: int, a: Any) -> Any:
 class Module:
     """A module of compiled code.
 
-    Examples:
-        >>> # needs a GPU
-        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-        >>> twice = module.get_function("twice")
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> twice = module.get_function("twice")
     """
 
     def __init__(self, raw: _RawModule) -> None:
@@ -678,22 +733,24 @@ class Module:
     def get_function(self, name: str) -> Function:
         """Returns a kernel of the module.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-            >>> twice = module.get_function("twice")
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+        >>> twice = module.get_function("twice")
         """
         return Function(self, name)
 
     def get_global(self, name: str) -> tuple[int, int]:
         """Returns the address and size in bytes of a variable.
 
-        Examples:
-            >>> # needs a GPU
-            >>> module = SourceModule("__device__ float table[4];")
-            >>> address, size = module.get_global("table")
-            >>> size
-            16
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> module = SourceModule("__device__ float table[4];")
+        >>> address, size = module.get_global("table")
+        >>> size
+        16
         """
         found = self._raw.get_global(name)
         return found.ptr, found.size
@@ -701,8 +758,10 @@ class Module:
     def get_texref(self, name: str) -> Any:
         """Not supported.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
         """
         raise NotImplementedError(f"[get_texref] of {name!r} is not supported: {NO_TEXTURES}")
 
@@ -717,8 +776,10 @@ def module_from_file(filename: str) -> Module:
 def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = None) -> Module:
     """Loads a module from device code.
 
-    Raises:
-        NotImplementedError: for `options` and `message_handler`.
+    Raises
+    ------
+    NotImplementedError
+        For `options` and `message_handler`.
     """
     if options or message_handler is not None:
         raise NotImplementedError("[module_from_buffer] options= and message_handler= are not supported")
@@ -731,9 +792,10 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
 def start_profiler() -> None:
     """Waits for recorded work, so that a profiler sees only the work that follows.
 
-    Examples:
-        >>> drv.start_profiler()
-        >>> drv.stop_profiler()
+    Examples
+    --------
+    >>> drv.start_profiler()
+    >>> drv.stop_profiler()
     """
     _core.synchronize()
 
@@ -741,9 +803,10 @@ def start_profiler() -> None:
 def stop_profiler() -> None:
     """Waits for recorded work, so that a profiler sees all of it.
 
-    Examples:
-        >>> drv.start_profiler()
-        >>> drv.stop_profiler()
+    Examples
+    --------
+    >>> drv.start_profiler()
+    >>> drv.stop_profiler()
     """
     _core.synchronize()
 

@@ -17,9 +17,12 @@ _MOST_BLOCKS = 4096
 def vectors_of(arguments: list[Argument], operands: tuple[Any, ...], name: str) -> list[Any]:
     """Returns the arrays among the arguments, after checking them.
 
-    Raises:
-        TypeError: for a wrong number of arguments.
-        RuntimeError: for arrays that are not contiguous.
+    Raises
+    ------
+    TypeError
+        For a wrong number of arguments.
+    RuntimeError
+        For arrays that are not contiguous.
     """
     if len(operands) != len(arguments):
         raise TypeError(f"{name} takes {len(arguments)} arguments, got {len(operands)}")
@@ -45,26 +48,38 @@ def _number(dtype: np.dtype[Any], value: Any) -> Any:
 class ElementwiseKernel:
     """An elementwise kernel: `ElementwiseKernel("float a, float *x, float *z", "z[i] = a * x[i]", "scale")(2, x, z)`.
 
-    Args:
-        arguments: the parameters as C declarations, or a list of `VectorArg` and `ScalarArg`.
-        operation: the code for one element.
-        name: the kernel's name.
-        preamble: code before the kernel.
-        loop_prep, after_loop: code before and after the loop over a thread's elements.
-        keep: ignored, as compilation leaves no files behind.
-        options: compiler options.
+    Parameters
+    ----------
+    arguments : str or list
+        The parameters as C declarations, or a list of `VectorArg` and `ScalarArg`.
+    operation : str
+        The code for one element.
+    name : str, default "kernel"
+        The kernel's name.
+    preamble : str, default ""
+        Code before the kernel.
+    loop_prep, after_loop : str, default ""
+        Code before and after the loop over a thread's elements.
+    keep : bool, default False
+        Ignored, as compilation leaves no files behind.
+    options : sequence of str, optional
+        Compiler options.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
-        RuntimeError: if compilation fails.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
+    RuntimeError
+        If compilation fails.
 
-    Examples:
-        >>> # needs a GPU
-        >>> axpy = ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i] + y[i]", "axpy")
-        >>> x, y = gpuarray.arange(3, dtype=np.float32), gpuarray.ones(3, np.float32)
-        >>> axpy(2, x, y)
-        >>> y
-        array([1., 3., 5.], dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> axpy = ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i] + y[i]", "axpy")
+    >>> x, y = gpuarray.arange(3, dtype=np.float32), gpuarray.ones(3, np.float32)
+    >>> axpy(2, x, y)
+    >>> y
+    array([1., 3., 5.], dtype=float32)
     """
 
     def __init__(
@@ -94,8 +109,10 @@ extern "C" __global__ void {name}({parameters}, long long _start, long long _sto
     def __call__(self, *args: Any, range: Any = None, slice: Any = None, stream: Any = None) -> None:
         """Runs the kernel for all elements, or for those of a slice.
 
-        Raises:
-            NotImplementedError: if the device is a CPU.
+        Raises
+        ------
+        NotImplementedError
+            If the device is a CPU.
         """
         import builtins
 

@@ -19,9 +19,10 @@ from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, ra
 def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
     """Performs `to_gpu`. All work runs in order.
 
-    Examples:
-        >>> gpuarray.to_gpu_async(np.array([1.0, 2.0]))
-        array([1., 2.])
+    Examples
+    --------
+    >>> gpuarray.to_gpu_async(np.array([1.0, 2.0]))
+    array([1., 2.])
     """
     return to_gpu(ary, allocator)
 
@@ -29,9 +30,10 @@ def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = Non
 def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an uninitialized array.
 
-    Examples:
-        >>> gpuarray.empty((2, 3), np.float32).shape
-        (2, 3)
+    Examples
+    --------
+    >>> gpuarray.empty((2, 3), np.float32).shape
+    (2, 3)
     """
     return GPUArray(shape, dtype, allocator, order=order)
 
@@ -39,9 +41,10 @@ def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = Non
 def zeros(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an array of zeros.
 
-    Examples:
-        >>> gpuarray.zeros(3, np.float32)
-        array([0., 0., 0.], dtype=float32)
+    Examples
+    --------
+    >>> gpuarray.zeros(3, np.float32)
+    array([0., 0., 0.], dtype=float32)
     """
     return _zeroed(empty(shape, dtype, allocator, order))
 
@@ -53,9 +56,10 @@ def _zeroed(array: GPUArray) -> GPUArray:
 def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an array of ones.
 
-    Examples:
-        >>> gpuarray.ones(3, np.float32)
-        array([1., 1., 1.], dtype=float32)
+    Examples
+    --------
+    >>> gpuarray.ones(3, np.float32)
+    array([1., 1., 1.], dtype=float32)
     """
     return empty(shape, dtype, allocator, order).fill(1)
 
@@ -63,10 +67,11 @@ def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None
 def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns an uninitialized array with the shape and dtype of another.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.empty_like(a).shape
-        (3,)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.empty_like(a).shape
+    (3,)
     """
     wanted = np.dtype(other_ary.dtype if dtype is None else dtype)
     if wanted.names is not None or other_ary.dtype.names is not None:
@@ -77,10 +82,11 @@ def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns zeros with the shape and dtype of another array.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.zeros_like(a)
-        array([0., 0., 0.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.zeros_like(a)
+    array([0., 0., 0.])
     """
     return _zeroed(empty_like(other_ary, dtype, order))
 
@@ -88,10 +94,11 @@ def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns ones with the shape and dtype of another array.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.ones_like(a)
-        array([1., 1., 1.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.ones_like(a)
+    array([1., 1., 1.])
     """
     return empty_like(other_ary, dtype, order).fill(1)
 
@@ -99,12 +106,15 @@ def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
     """Returns the numbers from `start` up to, but excluding, `stop`, in steps of `step`.
 
-    Raises:
-        TypeError: for a wrong number of arguments.
+    Raises
+    ------
+    TypeError
+        For a wrong number of arguments.
 
-    Examples:
-        >>> gpuarray.arange(0, 6, 2, dtype=np.float32)
-        array([0., 2., 4.], dtype=float32)
+    Examples
+    --------
+    >>> gpuarray.arange(0, 6, 2, dtype=np.float32)
+    array([0., 2., 4.], dtype=float32)
     """
     if not 1 <= len(args) <= 3:
         raise TypeError(f"arange takes start, stop and step, got {len(args)} arguments")
@@ -115,10 +125,11 @@ def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, st
 def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Concatenates arrays along an axis.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.concatenate([a, a])
-        array([3., 1., 2., 3., 1., 2.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.concatenate([a, a])
+    array([3., 1., 2., 3., 1., 2.])
     """
     if arrays[0].dtype.names is None:
         return wrap(cuprous.concatenate([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
@@ -132,11 +143,12 @@ def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) 
 def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Stacks arrays along a new axis.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.stack([a, a])
-        array([[3., 1., 2.],
-               [3., 1., 2.]])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.stack([a, a])
+    array([[3., 1., 2.],
+           [3., 1., 2.]])
     """
     return wrap(cuprous.stack([raw(a) for a in arrays], axis), allocator or allocator_of(*arrays))
 
@@ -144,9 +156,10 @@ def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPU
 def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
     """Returns a view with permuted axes.
 
-    Examples:
-        >>> gpuarray.transpose(gpuarray.zeros((2, 3), np.float32)).shape
-        (3, 2)
+    Examples
+    --------
+    >>> gpuarray.transpose(gpuarray.zeros((2, 3), np.float32)).shape
+    (3, 2)
     """
     return a.transpose(axes)
 
@@ -154,10 +167,11 @@ def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
 def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
     """Returns the elements in another shape.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.reshape(a, (3, 1)).shape
-        (3, 1)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.reshape(a, (3, 1)).shape
+    (3, 1)
     """
     return a.reshape(*shape, order=order)
 
@@ -168,10 +182,11 @@ def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
 def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns the elements at the given indices.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.take(a, gpuarray.to_gpu(np.array([2, 0], np.int32)))
-        array([2., 3.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.take(a, gpuarray.to_gpu(np.array([2, 0], np.int32)))
+    array([2., 3.])
     """
     return into(out, cuprous.take(raw(a), raw(indices)), a.allocator)
 
@@ -179,10 +194,11 @@ def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: An
 def multi_take(arrays: Any, indices: GPUArray, out: Any = None, stream: Any = None) -> list[GPUArray]:
     """Applies `take` to several arrays.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.multi_take([a], gpuarray.to_gpu(np.array([2, 0], np.int32)))
-        [array([2., 3.])]
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.multi_take([a], gpuarray.to_gpu(np.array([2, 0], np.int32)))
+    [array([2., 3.])]
     """
     outs = [None] * len(arrays) if out is None else out
     return [take(a, indices, o) for a, o in zip(arrays, outs, strict=True)]
@@ -193,14 +209,17 @@ def multi_put(
 ) -> list[GPUArray]:
     """Scatters the elements of each array to `dest_indices` of new arrays (or of `out`).
 
-    Raises:
-        ValueError: without `dest_shape` and `out`.
+    Raises
+    ------
+    ValueError
+        Without `dest_shape` and `out`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> [b] = gpuarray.multi_put([a], gpuarray.to_gpu(np.array([2, 1, 0], np.int32)), dest_shape=(3,))
-        >>> b
-        array([2., 1., 3.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> [b] = gpuarray.multi_put([a], gpuarray.to_gpu(np.array([2, 1, 0], np.int32)), dest_shape=(3,))
+    >>> b
+    array([2., 1., 3.])
     """
     if out is None and dest_shape is None:
         raise ValueError("multi_put needs dest_shape or out")
@@ -216,12 +235,13 @@ def multi_take_put(
 ) -> list[GPUArray]:  # fmt: skip
     """Applies `multi_take`, with an offset to the indices for each array, then `multi_put`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> order = gpuarray.to_gpu(np.array([2, 1, 0], np.int32))
-        >>> [b] = gpuarray.multi_take_put([a], order, order, dest_shape=(3,))
-        >>> b
-        array([3., 1., 2.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> order = gpuarray.to_gpu(np.array([2, 1, 0], np.int32))
+    >>> [b] = gpuarray.multi_take_put([a], order, order, dest_shape=(3,))
+    >>> b
+    array([3., 1., 2.])
     """
     offsets = [0] * len(arrays) if src_offsets is None else src_offsets
     taken = [take(a, wrap(raw(src_indices) + int(k))) for a, k in zip(arrays, offsets, strict=True)]
@@ -231,10 +251,11 @@ def multi_take_put(
 def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns elements of `then_` where `criterion` is true, else of `else_`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.where(a > 1, a, gpuarray.zeros_like(a))
-        array([3., 0., 2.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.where(a > 1, a, gpuarray.zeros_like(a))
+    array([3., 0., 2.])
     """
     return into(out, cuprous.where(raw(criterion) != 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
@@ -242,10 +263,11 @@ def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, s
 def if_positive(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns elements of `then_` where `criterion` is positive, else of `else_`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.if_positive(a - 2, a, gpuarray.zeros_like(a))
-        array([3., 0., 0.])
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.if_positive(a - 2, a, gpuarray.zeros_like(a))
+    array([3., 0., 0.])
     """
     return into(out, cuprous.where(raw(criterion) > 0, raw(then_), raw(else_)), allocator_of(then_, else_, criterion))
 
@@ -261,19 +283,27 @@ def _elementwise(name: str, doc: str, example: str, result: str) -> Callable[...
         name,
         f"""{doc}
 
-    Args:
-        args: the operands, `GPUArray`s or numbers.
-        out: the array to write to.
-        stream: ignored, as all work runs in order.
-        allocator: what allocates the result.
+    Parameters
+    ----------
+    *args : any
+        The operands, `GPUArray`s or numbers.
+    out : GPUArray, optional
+        The array to write to.
+    stream : Stream, optional
+        Ignored, as all work runs in order.
+    allocator : callable, optional
+        What allocates the result.
 
-    Returns:
+    Returns
+    -------
+    GPUArray
         `out`, or a new array.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([0.0, 1.0, 2.0]))
-        >>> gpuarray.{name}({example})
-        {result}
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([0.0, 1.0, 2.0]))
+    >>> gpuarray.{name}({example})
+    {result}
     """,
     )
 
@@ -297,10 +327,11 @@ logical_not = _elementwise(
 def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns the sum, in the array's dtype unless `dtype` is given.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.sum(a)
-        array(6.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.sum(a)
+    array(6.)
     """
     return wrap(cuprous.sum(raw(a), dtype=a.dtype if dtype is None else dtype), allocator or a.allocator)
 
@@ -308,10 +339,11 @@ def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator
 def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns whether any element is true.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.any(a)
-        array(True)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.any(a)
+    array(True)
     """
     return a.any(allocator=allocator)
 
@@ -319,10 +351,11 @@ def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> 
 def all(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns whether all elements are true.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.all(a)
-        array(True)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.all(a)
+    array(True)
     """
     return a.all(allocator=allocator)
 
@@ -332,10 +365,11 @@ def dot(
 ) -> GPUArray:
     """Returns the sum of the products of elements.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.dot(a, a)
-        array(14.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.dot(a, a)
+    array(14.)
     """
     product = raw(a) * raw(b)
     return wrap(cuprous.sum(product, dtype=product.dtype if dtype is None else dtype), allocator or a.allocator)
@@ -344,10 +378,11 @@ def dot(
 def max(a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the largest element.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.max(a)
-        array(3.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.max(a)
+    array(3.)
     """
     return wrap(cuprous.max(raw(a)), a.allocator)
 
@@ -355,10 +390,11 @@ def max(a: GPUArray, stream: Any = None) -> GPUArray:
 def min(a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the smallest element.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.min(a)
-        array(1.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.min(a)
+    array(1.)
     """
     return wrap(cuprous.min(raw(a)), a.allocator)
 
@@ -368,10 +404,11 @@ def subset_sum(
 ) -> GPUArray:
     """Returns the sum of the elements at the indices `subset`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.subset_sum(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
-        array(5.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.subset_sum(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
+    array(5.)
     """
     return sum(take(a, subset), dtype, allocator=allocator)
 
@@ -380,10 +417,11 @@ def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, st
                allocator: Allocator | None = None) -> GPUArray:  # fmt: skip
     """Returns the dot product of the elements at the indices `subset`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.subset_dot(gpuarray.to_gpu(np.array([0, 2], np.int32)), a, a)
-        array(13.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.subset_dot(gpuarray.to_gpu(np.array([0, 2], np.int32)), a, a)
+    array(13.)
     """
     return dot(take(a, subset), take(b, subset), dtype, allocator=allocator)
 
@@ -391,10 +429,11 @@ def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, st
 def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the maximum of the elements at the indices `subset`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.subset_max(gpuarray.to_gpu(np.array([1, 2], np.int32)), a)
-        array(2.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.subset_max(gpuarray.to_gpu(np.array([1, 2], np.int32)), a)
+    array(2.)
     """
     return max(take(a, subset))
 
@@ -402,10 +441,11 @@ def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
 def subset_min(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the minimum of the elements at the indices `subset`.
 
-    Examples:
-        >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
-        >>> gpuarray.subset_min(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
-        array(2.)
+    Examples
+    --------
+    >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
+    >>> gpuarray.subset_min(gpuarray.to_gpu(np.array([0, 2], np.int32)), a)
+    array(2.)
     """
     return min(take(a, subset))
 
@@ -413,9 +453,10 @@ def subset_min(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
 def splay(n: int, dev: Any = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
     """Returns a grid and a block for `n` elements.
 
-    Examples:
-        >>> gpuarray.splay(1000)
-        ((8, 1), (128, 1, 1))
+    Examples
+    --------
+    >>> gpuarray.splay(1000)
+    ((8, 1), (128, 1, 1))
     """
     threads = 128 if n >= 128 else 32
     blocks = -(-n // threads)

@@ -45,25 +45,42 @@ class ReductionKernel:
     """`ReductionKernel(np.float32, neutral="0", reduce_expr="a + b", map_expr="x[i] * y[i]",
     arguments="float *x, float *y")(x, y).get()`.
 
-    Args:
-        dtype_out: the result's dtype.
-        neutral: the identity of the reduction.
-        reduce_expr: an expression that combines the values `a` and `b`.
-        map_expr: an expression for the value of element `i`; the element of the first array if None.
-        arguments: the parameters, as for `ElementwiseKernel`.
-        name, preamble, options: as for `ElementwiseKernel`.
-        keep: ignored, as compilation leaves no files behind.
-        allocator: the allocator of results.
+    Parameters
+    ----------
+    dtype_out : dtype
+        The result's dtype.
+    neutral : scalar
+        The identity of the reduction.
+    reduce_expr : str
+        An expression that combines the values `a` and `b`.
+    map_expr : str, optional
+        An expression for the value of element `i`; the element of the first array if None.
+    arguments : str or list, optional
+        The parameters, as for `ElementwiseKernel`.
+    name : str, default "reduce_kernel"
+        As for `ElementwiseKernel`.
+    preamble : str, default ""
+        As for `ElementwiseKernel`.
+    options : sequence of str, optional
+        As for `ElementwiseKernel`.
+    keep : bool, default False
+        Ignored, as compilation leaves no files behind.
+    allocator : callable, optional
+        The allocator of results.
 
-    Raises:
-        NotImplementedError: if the device is a CPU.
-        RuntimeError: if compilation fails.
+    Raises
+    ------
+    NotImplementedError
+        If the device is a CPU.
+    RuntimeError
+        If compilation fails.
 
-    Examples:
-        >>> # needs a GPU
-        >>> squares = ReductionKernel(np.float32, "0", "a + b", "x[i] * x[i]", "float *x")
-        >>> squares(gpuarray.arange(4, dtype=np.float32))
-        array(14., dtype=float32)
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> squares = ReductionKernel(np.float32, "0", "a + b", "x[i] * x[i]", "float *x")
+    >>> squares(gpuarray.arange(4, dtype=np.float32))
+    array(14., dtype=float32)
     """
 
     def __init__(

@@ -70,10 +70,14 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
     def __call__(self, input_ary: Any, output_ary: Any = None, allocator: Any = None, stream: Any = None) -> Any:
         """Computes the scan in `output_ary` if given, otherwise in place, which needs no `allocator`.
 
-        Raises:
-            NotImplementedError: for scans other than sums if the device is a CPU.
-            TypeError: for an array of another dtype.
-            ValueError: for an array that is not one-dimensional.
+        Raises
+        ------
+        NotImplementedError
+            For scans other than sums if the device is a CPU.
+        TypeError
+            For an array of another dtype.
+        ValueError
+            For an array that is not one-dimensional.
         """
         output = input_ary if output_ary is None else output_ary
         if input_ary.dtype != self.dtype:
@@ -95,10 +99,11 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 class InclusiveScanKernel(_ScanKernel):
     """An inclusive scan: element `i` reduces the elements up to `i`, as in `InclusiveScanKernel(np.int32, "a + b")`.
 
-    Examples:
-        >>> scan = InclusiveScanKernel(np.int32, "a + b")
-        >>> scan(gpuarray.arange(4, dtype=np.int32))
-        array([0, 1, 3, 6], dtype=int32)
+    Examples
+    --------
+    >>> scan = InclusiveScanKernel(np.int32, "a + b")
+    >>> scan(gpuarray.arange(4, dtype=np.int32))
+    array([0, 1, 3, 6], dtype=int32)
     """
 
 
@@ -106,10 +111,11 @@ class ExclusiveScanKernel(_ScanKernel):
     """An exclusive scan: element `i` reduces the elements before `i`, as in `ExclusiveScanKernel(np.int32, "a + b",
     0)`.
 
-    Examples:
-        >>> scan = ExclusiveScanKernel(np.int32, "a + b", 0)
-        >>> scan(gpuarray.arange(4, dtype=np.int32))
-        array([0, 0, 1, 3], dtype=int32)
+    Examples
+    --------
+    >>> scan = ExclusiveScanKernel(np.int32, "a + b", 0)
+    >>> scan(gpuarray.arange(4, dtype=np.int32))
+    array([0, 0, 1, 3], dtype=int32)
     """
 
     exclusive = True

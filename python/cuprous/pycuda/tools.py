@@ -34,12 +34,15 @@ _DTYPE: dict[str, np.dtype[Any]] = {c: np.dtype(name) for name, names in _NAMES.
 def dtype_to_ctype(dtype: Any) -> str:
     """Returns the C name of a dtype.
 
-    Raises:
-        ValueError: for None, and for a dtype that is not registered.
+    Raises
+    ------
+    ValueError
+        For None, and for a dtype that is not registered.
 
-    Examples:
-        >>> tools.dtype_to_ctype(np.float32)
-        'float'
+    Examples
+    --------
+    >>> tools.dtype_to_ctype(np.float32)
+    'float'
     """
     if dtype is None:
         raise ValueError("dtype may not be None")
@@ -52,12 +55,15 @@ def dtype_to_ctype(dtype: Any) -> str:
 def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
     """Registers a dtype under C names and returns it; without a dtype, looks the names up.
 
-    Raises:
-        RuntimeError: for a name that is registered with another dtype.
+    Raises
+    ------
+    RuntimeError
+        For a name that is registered with another dtype.
 
-    Examples:
-        >>> tools.get_or_register_dtype("float")
-        dtype('float32')
+    Examples
+    --------
+    >>> tools.get_or_register_dtype("float")
+    dtype('float32')
     """
     names = [c_names] if isinstance(c_names, str) else list(c_names)
     if dtype is None:
@@ -73,10 +79,11 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
 def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
     """Registers a dtype; the old name of `get_or_register_dtype`.
 
-    Examples:
-        >>> pair = np.dtype([("x", np.float32), ("y", np.float32)])
-        >>> tools.register_dtype(pair, "point_of_floats")
-        dtype([('x', '<f4'), ('y', '<f4')])
+    Examples
+    --------
+    >>> pair = np.dtype([("x", np.float32), ("y", np.float32)])
+    >>> tools.register_dtype(pair, "point_of_floats")
+    dtype([('x', '<f4'), ('y', '<f4')])
     """
     return get_or_register_dtype(name, dtype)
 
@@ -84,9 +91,10 @@ def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
 class Argument(NamedTuple):
     """A kernel parameter: dtype, name, and whether it is an array.
 
-    Examples:
-        >>> tools.VectorArg(np.float32, "x")
-        Argument(dtype=dtype('float32'), name='x', is_vector=True)
+    Examples
+    --------
+    >>> tools.VectorArg(np.float32, "x")
+    Argument(dtype=dtype('float32'), name='x', is_vector=True)
     """
 
     dtype: np.dtype[Any]
@@ -96,9 +104,10 @@ class Argument(NamedTuple):
     def declarator(self) -> str:
         """Returns the C declaration.
 
-        Examples:
-            >>> tools.VectorArg(np.float32, "x").declarator()
-            'float *x'
+        Examples
+        --------
+        >>> tools.VectorArg(np.float32, "x").declarator()
+        'float *x'
         """
         return f"{dtype_to_ctype(self.dtype)} {'*' * self.is_vector}{self.name}"
 
@@ -106,9 +115,10 @@ class Argument(NamedTuple):
 def ScalarArg(dtype: Any, name: str) -> Argument:
     """Returns a scalar parameter.
 
-    Examples:
-        >>> tools.ScalarArg(np.float32, "a").declarator()
-        'float a'
+    Examples
+    --------
+    >>> tools.ScalarArg(np.float32, "a").declarator()
+    'float a'
     """
     return Argument(np.dtype(dtype), name)
 
@@ -116,12 +126,15 @@ def ScalarArg(dtype: Any, name: str) -> Argument:
 def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
     """Returns an array parameter.
 
-    Raises:
-        NotImplementedError: for `with_offset`.
+    Raises
+    ------
+    NotImplementedError
+        For `with_offset`.
 
-    Examples:
-        >>> tools.VectorArg(np.float32, "x").declarator()
-        'float *x'
+    Examples
+    --------
+    >>> tools.VectorArg(np.float32, "x").declarator()
+    'float *x'
     """
     if with_offset:
         raise NotImplementedError("[VectorArg] with_offset= is not supported; pass a slice of the array to the kernel")
@@ -131,12 +144,15 @@ def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
 def parse_c_arg(text: str) -> Argument:
     """Parses a C parameter declaration, such as "const float *x".
 
-    Raises:
-        ValueError: for a type that is not registered.
+    Raises
+    ------
+    ValueError
+        For a type that is not registered.
 
-    Examples:
-        >>> tools.parse_c_arg("float *x").declarator()
-        'float *x'
+    Examples
+    --------
+    >>> tools.parse_c_arg("float *x").declarator()
+    'float *x'
     """
     plain = re.sub(r"\b(const|volatile|__restrict__)\b", " ", text)
     found = re.fullmatch(r"\s*([\w:<>\s]+?)\s*(\*?)\s*(\w+)\s*", plain)
@@ -148,9 +164,10 @@ def parse_c_arg(text: str) -> Argument:
 def parse_arguments(arguments: Any) -> list[Argument]:
     """Returns parameters from a string like "float *z, float a", or from a list of `VectorArg` and `ScalarArg`.
 
-    Examples:
-        >>> [x.name for x in tools.parse_arguments("float *x, int n")]
-        ['x', 'n']
+    Examples
+    --------
+    >>> [x.name for x in tools.parse_arguments("float *x, int n")]
+    ['x', 'n']
     """
     if isinstance(arguments, str):
         return [parse_c_arg(part) for part in arguments.split(",")]
@@ -163,9 +180,10 @@ def parse_arguments(arguments: Any) -> list[Argument]:
 def bitlog2(n: int) -> int:
     """Returns the index of the highest set bit, which is the logarithm rounded down.
 
-    Examples:
-        >>> tools.bitlog2(1000)
-        9
+    Examples
+    --------
+    >>> tools.bitlog2(1000)
+    9
     """
     return operator.index(n).bit_length() - 1
 
@@ -173,18 +191,20 @@ def bitlog2(n: int) -> int:
 class DeviceMemoryPool:
     """A memory pool, backed by the engine's.
 
-    Examples:
-        >>> pool = tools.DeviceMemoryPool()
-        >>> x = gpuarray.zeros(3, np.float32, allocator=pool.allocate)
-        >>> pool.active_bytes >= 0
-        True
+    Examples
+    --------
+    >>> pool = tools.DeviceMemoryPool()
+    >>> x = gpuarray.zeros(3, np.float32, allocator=pool.allocate)
+    >>> pool.active_bytes >= 0
+    True
     """
 
     def allocate(self, size: int) -> DeviceAllocation:
         """Allocates `size` bytes.
 
-        Examples:
-            >>> data = tools.DeviceMemoryPool().allocate(16)
+        Examples
+        --------
+        >>> data = tools.DeviceMemoryPool().allocate(16)
         """
         return driver.mem_alloc(size)
 
@@ -194,9 +214,10 @@ class DeviceMemoryPool:
     def bin_number(size: int) -> int:
         """Returns PyCUDA's bin number for allocations of about that size; there are four bins per power of two.
 
-        Examples:
-            >>> tools.DeviceMemoryPool.bin_number(1000)
-            39
+        Examples
+        --------
+        >>> tools.DeviceMemoryPool.bin_number(1000)
+        39
         """
         exponent = bitlog2(size) if size else 0
         shifted = size >> exponent - 2 if exponent >= 2 else size << 2 - exponent
@@ -206,9 +227,10 @@ class DeviceMemoryPool:
     def alloc_size(bin_nr: int) -> int:
         """Returns the greatest allocation size of a bin.
 
-        Examples:
-            >>> tools.DeviceMemoryPool.alloc_size(10)
-            6
+        Examples
+        --------
+        >>> tools.DeviceMemoryPool.alloc_size(10)
+        6
         """
         exponent, head = bin_nr >> 2, 4 | bin_nr & 3
         if exponent < 2:
@@ -218,8 +240,9 @@ class DeviceMemoryPool:
     def free_held(self) -> None:
         """Returns unused memory to the system.
 
-        Examples:
-            >>> tools.DeviceMemoryPool().free_held()
+        Examples
+        --------
+        >>> tools.DeviceMemoryPool().free_held()
         """
         _core.trim_memory(_core.get_device())
 
@@ -244,25 +267,28 @@ class DeviceMemoryPool:
 class PageLockedMemoryPool:
     """A pool of host memory.
 
-    Examples:
-        >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
-        (2, 3)
+    Examples
+    --------
+    >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
+    (2, 3)
     """
 
     def allocate(self, shape: Any, dtype: Any, order: str = "C") -> Any:
         """Returns an uninitialized NumPy array.
 
-        Examples:
-            >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
-            (2, 3)
+        Examples
+        --------
+        >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
+        (2, 3)
         """
         return pagelocked_empty(shape, dtype, order)
 
     def free_held(self) -> None:
         """Does nothing, as no memory is cached.
 
-        Examples:
-            >>> tools.PageLockedMemoryPool().free_held()
+        Examples
+        --------
+        >>> tools.PageLockedMemoryPool().free_held()
         """
 
     stop_holding = free_held
@@ -271,12 +297,13 @@ class PageLockedMemoryPool:
 def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any]:
     """Caches a function's results; a single cache suffices, as only the primary context exists.
 
-    Examples:
-        >>> @tools.context_dependent_memoize
-        ... def square(n):
-        ...     return n * n
-        >>> square(3)
-        9
+    Examples
+    --------
+    >>> @tools.context_dependent_memoize
+    ... def square(n):
+    ...     return n * n
+    >>> square(3)
+    9
     """
     return functools.cache(function)
 
@@ -284,8 +311,9 @@ def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any
 def clear_context_caches() -> None:
     """Does nothing, as the engine bounds its caches itself.
 
-    Examples:
-        >>> tools.clear_context_caches()
+    Examples
+    --------
+    >>> tools.clear_context_caches()
     """
 
 
@@ -311,9 +339,10 @@ def init_cuda_context_fixture() -> Iterator[None]:
 def get_default_device(default: int = 0) -> driver.Device:
     """Returns the GPU of that number.
 
-    Examples:
-        >>> # needs a GPU
-        >>> device = tools.get_default_device()
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> device = tools.get_default_device()
     """
     return driver.Device(default)
 
@@ -321,13 +350,16 @@ def get_default_device(default: int = 0) -> driver.Device:
 def make_default_context(ctx_maker: Any = None) -> driver.Context:
     """Returns the context of the first GPU (or of the number in `CUDA_DEVICE`), or the result of `ctx_maker(device)`.
 
-    Raises:
-        LogicError: if that GPU does not exist.
+    Raises
+    ------
+    LogicError
+        If that GPU does not exist.
 
-    Examples:
-        >>> # needs a GPU
-        >>> context = tools.make_default_context()
-        >>> context.pop()
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> context = tools.make_default_context()
+    >>> context.pop()
     """
     device = driver.Device(int(os.environ.get("CUDA_DEVICE") or 0))
     context: driver.Context = (ctx_maker or driver.Device.make_context)(device)
@@ -337,10 +369,11 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 class DeviceData:
     """A GPU's resources for blocks.
 
-    Examples:
-        >>> # needs a GPU
-        >>> tools.DeviceData().warp_size
-        32
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> tools.DeviceData().warp_size
+    32
     """
 
     def __init__(self, dev: driver.Device | None = None) -> None:
@@ -357,10 +390,11 @@ class DeviceData:
     def align_bytes(self, word_size: int = 4) -> int:
         """Returns the number of bytes that a warp reads at once for words of 4, 8 or 16 bytes.
 
-        Examples:
-            >>> # needs a GPU
-            >>> tools.DeviceData().align_bytes(4)
-            64
+        Examples
+        --------
+        >>> # needs a GPU
+        >>> tools.DeviceData().align_bytes(4)
+        64
         """
         return {4: 64, 8: 128, 16: 128}[word_size]
 
@@ -368,10 +402,11 @@ class DeviceData:
 class OccupancyRecord:
     """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`.
 
-    Examples:
-        >>> # needs a GPU
-        >>> tools.OccupancyRecord(tools.DeviceData(), 256).tb_per_mp > 0
-        True
+    Examples
+    --------
+    >>> # needs a GPU
+    >>> tools.OccupancyRecord(tools.DeviceData(), 256).tb_per_mp > 0
+    True
     """
 
     def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:

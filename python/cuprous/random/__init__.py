@@ -68,12 +68,14 @@ zipf = _state.zipf
 def get_random_state() -> RandomState:
     """Returns the state that this module's functions share.
 
-    Returns:
-        A `RandomState`.
+    Returns
+    -------
+    RandomState
 
-    Examples:
-        >>> cp.random.get_random_state().rand(2).shape
-        (2,)
+    Examples
+    --------
+    >>> cp.random.get_random_state().rand(2).shape
+    (2,)
     """
     return _state
 
@@ -81,16 +83,21 @@ def get_random_state() -> RandomState:
 def set_random_state(rs: RandomState) -> None:
     """Makes this module's functions draw from the same stream as `rs`.
 
-    Args:
-        rs: the state.
+    Parameters
+    ----------
+    rs : RandomState
+        The state.
 
-    Raises:
-        TypeError: if `rs` is not a `RandomState`.
+    Raises
+    ------
+    TypeError
+        If `rs` is not a `RandomState`.
 
-    Examples:
-        >>> cp.random.set_random_state(cp.random.RandomState(5))
-        >>> cp.random.rand(3).round(3)
-        array([0.07 , 0.966, 0.156])
+    Examples
+    --------
+    >>> cp.random.set_random_state(cp.random.RandomState(5))
+    >>> cp.random.rand(3).round(3)
+    array([0.07 , 0.966, 0.156])
     """
     if not isinstance(rs, RandomState):
         raise TypeError(f"Random state must be an instance of RandomState. Actual: {type(rs)}")
@@ -100,15 +107,18 @@ def set_random_state(rs: RandomState) -> None:
 def get_bit_generator() -> BitGenerator:
     """Returns the bit generator of this module's functions.
 
-    Returns:
-        A `BitGenerator`.
+    Returns
+    -------
+    BitGenerator
 
-    See Also:
-        set_bit_generator, cuprous.random.Generator
+    See Also
+    --------
+    set_bit_generator, cuprous.random.Generator
 
-    Examples:
-        >>> type(cp.random.get_bit_generator()).__name__
-        'Philox4x3210'
+    Examples
+    --------
+    >>> type(cp.random.get_bit_generator()).__name__
+    'Philox4x3210'
     """
     return _state._bits
 
@@ -116,19 +126,25 @@ def get_bit_generator() -> BitGenerator:
 def set_bit_generator(bitgen: BitGenerator) -> None:
     """Makes this module's functions draw from that bit generator.
 
-    Args:
-        bitgen: the bit generator.
+    Parameters
+    ----------
+    bitgen : BitGenerator
+        The bit generator.
 
-    Raises:
-        TypeError: if it is not a Cuprous bit generator.
+    Raises
+    ------
+    TypeError
+        If it is not a Cuprous bit generator.
 
-    See Also:
-        get_bit_generator, cuprous.random.Generator
+    See Also
+    --------
+    get_bit_generator, cuprous.random.Generator
 
-    Examples:
-        >>> cp.random.set_bit_generator(cp.random.Philox4x3210(5))
-        >>> cp.random.rand(3).round(3)
-        array([0.07 , 0.966, 0.156])
+    Examples
+    --------
+    >>> cp.random.set_bit_generator(cp.random.Philox4x3210(5))
+    >>> cp.random.rand(3).round(3)
+    array([0.07 , 0.966, 0.156])
     """
     if not isinstance(bitgen, BitGenerator):
         raise TypeError(f"bitgen must be a cuprous BitGenerator such as Philox4x3210, not {type(bitgen)}")
@@ -138,8 +154,9 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 def reset_states() -> None:
     """Reseeds the shared state from the operating system.
 
-    Examples:
-        >>> cp.random.reset_states()
+    Examples
+    --------
+    >>> cp.random.reset_states()
     """
     _state.seed(None)
 

@@ -45,9 +45,12 @@ def key_of(seed: Seed) -> int:
     """Returns the 64-bit key of a seed: an integer below 2**64 is the key itself, None asks the operating system, a
     larger integer and a sequence of integers are hashed by `mix`, a `numpy.random.SeedSequence` generates its own.
 
-    Raises:
-        ValueError: for negative integers.
-        TypeError: for anything that is not an integer, a sequence of integers or None.
+    Raises
+    ------
+    ValueError
+        For negative integers.
+    TypeError
+        For anything that is not an integer, a sequence of integers or None.
     """
     if seed is None:
         return int.from_bytes(os.urandom(8), "little")
@@ -73,16 +76,20 @@ class BitGenerator:
 
     `take(blocks)` reserves that many blocks and returns the first one's number; threads may share a generator.
 
-    Args:
-        seed: as for `default_rng`.
+    Parameters
+    ----------
+    seed : int or sequence of ints, optional
+        As for `default_rng`.
 
-    See Also:
-        SeedSequence
+    See Also
+    --------
+    SeedSequence
 
-    Examples:
-        >>> bits = cp.random.Philox4x3210(5)
-        >>> cp.random.Generator(bits).random(3).round(3)
-        array([0.07 , 0.966, 0.156])
+    Examples
+    --------
+    >>> bits = cp.random.Philox4x3210(5)
+    >>> cp.random.Generator(bits).random(3).round(3)
+    array([0.07 , 0.966, 0.156])
     """
 
     def __init__(self, seed: Seed = None) -> None:
@@ -108,11 +115,12 @@ class BitGenerator:
     def offset(self) -> int:
         """The number of the next block.
 
-        Examples:
-            >>> bits = cp.random.Philox4x3210(5)
-            >>> _ = bits.random_raw(4)
-            >>> bits.offset
-            2
+        Examples
+        --------
+        >>> bits = cp.random.Philox4x3210(5)
+        >>> _ = bits.random_raw(4)
+        >>> bits.offset
+        2
         """
         return self._next.value
 
@@ -124,13 +132,14 @@ class BitGenerator:
     def state(self) -> dict[str, Any]:
         """The stream and the position in it. Assigning it sets both.
 
-        Examples:
-            >>> bits = cp.random.Philox4x3210(5)
-            >>> state = bits.state
-            >>> first = bits.random_raw()
-            >>> bits.state = state
-            >>> bits.random_raw() == first
-            True
+        Examples
+        --------
+        >>> bits = cp.random.Philox4x3210(5)
+        >>> state = bits.state
+        >>> first = bits.random_raw()
+        >>> bits.state = state
+        >>> bits.random_raw() == first
+        True
         """
         return {"bit_generator": type(self).__name__, "state": {"key": self.key, "counter": self.offset}}
 
@@ -150,16 +159,21 @@ class BitGenerator:
     def advance(self, delta: int) -> BitGenerator:
         """Skips `delta` blocks (of four 32-bit words). Negative values go backwards.
 
-        Args:
-            delta: the number of blocks.
+        Parameters
+        ----------
+        delta : int
+            The number of blocks.
 
-        Returns:
+        Returns
+        -------
+        BitGenerator
             This generator.
 
-        Examples:
-            >>> bits = cp.random.Philox4x3210(5)
-            >>> bits.advance(10).offset
-            10
+        Examples
+        --------
+        >>> bits = cp.random.Philox4x3210(5)
+        >>> bits.advance(10).offset
+        10
         """
         self.take(operator.index(delta) & _MASK)
         return self
@@ -167,15 +181,20 @@ class BitGenerator:
     def jumped(self, jumps: int = 1) -> BitGenerator:
         """Returns a generator of the same class, `jumps` times 2**48 blocks ahead.
 
-        Args:
-            jumps: the number of jumps.
+        Parameters
+        ----------
+        jumps : int, default 1
+            The number of jumps.
 
-        Returns:
+        Returns
+        -------
+        BitGenerator
             A new generator.
 
-        Examples:
-            >>> cp.random.Philox4x3210(5).jumped().offset == 2**48
-            True
+        Examples
+        --------
+        >>> cp.random.Philox4x3210(5).jumped().offset == 2**48
+        True
         """
         result = type(self)(self.key)
         result.offset = (self.offset + (operator.index(jumps) << 48)) & _MASK
@@ -184,21 +203,29 @@ class BitGenerator:
     def spawn(self, n_children: int) -> list[BitGenerator]:
         """Returns independent generators, keyed by a hash of this key and a counter.
 
-        Args:
-            n_children: the number of generators.
+        Parameters
+        ----------
+        n_children : int
+            The number of generators.
 
-        Returns:
+        Returns
+        -------
+        list of BitGenerator
             A list of generators of the same class.
 
-        Raises:
-            ValueError: if `n_children` is negative.
+        Raises
+        ------
+        ValueError
+            If `n_children` is negative.
 
-        See Also:
-            cuprous.random.Generator.spawn, cuprous.random.SeedSequence.spawn
+        See Also
+        --------
+        cuprous.random.Generator.spawn, cuprous.random.SeedSequence.spawn
 
-        Examples:
-            >>> len(cp.random.Philox4x3210(5).spawn(3))
-            3
+        Examples
+        --------
+        >>> len(cp.random.Philox4x3210(5).spawn(3))
+        3
         """
         if n_children < 0:
             raise ValueError("n_children must be non-negative")
@@ -210,16 +237,22 @@ class BitGenerator:
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Returns raw 64-bit words.
 
-        Args:
-            size: the shape of the result; by default one word.
-            output: False only skips the words and returns None.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default one word.
+        output : bool, default True
+            False only skips the words and returns None.
 
-        Returns:
+        Returns
+        -------
+        int
             An integer, or an array (uint64).
 
-        Examples:
-            >>> cp.random.Philox4x3210(5).random_raw()
-            1285867393001154589
+        Examples
+        --------
+        >>> cp.random.Philox4x3210(5).random_raw()
+        1285867393001154589
         """
         shape, count = shape_of(size)
         first = self.take(-(-count // 2))
@@ -240,36 +273,45 @@ class Philox4x3210(BitGenerator):
 
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
 
-    Args:
-        seed: the key: as for `default_rng`.
+    Parameters
+    ----------
+    seed : int or sequence of ints, optional
+        The key: as for `default_rng`.
 
-    Examples:
-        >>> cp.random.Philox4x3210(5).random_raw(2)
-        array([ 1285867393001154589, 17814518810289777723], dtype=uint64)
+    Examples
+    --------
+    >>> cp.random.Philox4x3210(5).random_raw(2)
+    array([ 1285867393001154589, 17814518810289777723], dtype=uint64)
     """
 
 
 class XORWOW(Philox4x3210):
     """The name of CuPy's default bit generator. Its numbers are those of `Philox4x3210`, not of cuRAND's XORWOW.
 
-    Args:
-        seed: the key: as for `default_rng`.
+    Parameters
+    ----------
+    seed : int or sequence of ints, optional
+        The key: as for `default_rng`.
 
-    Examples:
-        >>> cp.random.Generator(cp.random.XORWOW(5)).random(2).round(3)
-        array([0.07 , 0.966])
+    Examples
+    --------
+    >>> cp.random.Generator(cp.random.XORWOW(5)).random(2).round(3)
+    array([0.07 , 0.966])
     """
 
 
 class MRG32k3a(Philox4x3210):
     """The name of a bit generator of CuPy. Its numbers are those of `Philox4x3210`, not of cuRAND's MRG32k3a.
 
-    Args:
-        seed: the key: as for `default_rng`.
+    Parameters
+    ----------
+    seed : int or sequence of ints, optional
+        The key: as for `default_rng`.
 
-    Examples:
-        >>> cp.random.Generator(cp.random.MRG32k3a(5)).random(2).round(3)
-        array([0.07 , 0.966])
+    Examples
+    --------
+    >>> cp.random.Generator(cp.random.MRG32k3a(5)).random(2).round(3)
+    array([0.07 , 0.966])
     """
 
 

@@ -76,25 +76,35 @@ class Continuous:
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws uniform values on [low, high).
 
-        Args:
-            low: the lower end; a scalar or an array.
-            high: the upper end; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        low : array_like, default 0.0
+            The lower end; a scalar or an array.
+        high : array_like, default 1.0
+            The upper end; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            OverflowError: if the range is not finite.
+        Raises
+        ------
+        OverflowError
+            If the range is not finite.
 
-        See Also:
-            randint, random_integers, random_sample, random, rand, cuprous.random.Generator.uniform
+        See Also
+        --------
+        randint, random_integers, random_sample, random, rand, cuprous.random.Generator.uniform
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.uniform(1.0, 3.0, size=3).round(3)
-            array([2.789, 2.423, 2.748])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.uniform(1.0, 3.0, size=3).round(3)
+        array([2.789, 2.423, 2.748])
         """
         low, high, name = parameter(low), parameter(high), float_dtype(dtype, "uniform")
         u = self._unit(common_shape(size, low, high), name)
@@ -109,27 +119,37 @@ class Continuous:
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws normal values: loc + scale * z.
 
-        Args:
-            loc: the mean; a scalar or an array.
-            scale: the standard deviation, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        loc : array_like, default 0.0
+            The mean; a scalar or an array.
+        scale : array_like, default 1.0
+            The standard deviation, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a negative scalar `scale`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `scale`.
 
-        See Also:
-            cuprous.scipy.stats.norm
+        See Also
+        --------
+        cuprous.scipy.stats.norm
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.normal(10.0, 2.0, size=3).round(3)
-            array([9.773, 9.084, 9.423])
-            >>> rng.normal([0.0, 100.0], 1.0, size=(4, 2)).shape
-            (4, 2)
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.normal(10.0, 2.0, size=3).round(3)
+        array([9.773, 9.084, 9.423])
+        >>> rng.normal([0.0, 100.0], 1.0, size=(4, 2)).shape
+        (4, 2)
         """
         loc, scale, name = parameter(loc), parameter(scale), float_dtype(dtype, "normal")
         non_negative(scale, "scale")
@@ -139,22 +159,32 @@ class Continuous:
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the exponential function of normal values.
 
-        Args:
-            mean: the mean of the normal values; a scalar or an array.
-            sigma: their standard deviation, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        mean : array_like, default 0.0
+            The mean of the normal values; a scalar or an array.
+        sigma : array_like, default 1.0
+            Their standard deviation, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of positive values.
 
-        Raises:
-            ValueError: for a negative scalar `sigma`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `sigma`.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.lognormal(size=3).round(3)
-            array([0.893, 0.633, 0.749])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.lognormal(size=3).round(3)
+        array([0.893, 0.633, 0.749])
         """
         mean, sigma, name = parameter(mean), parameter(sigma), float_dtype(dtype, "lognormal")
         non_negative(sigma, "sigma")
@@ -164,25 +194,36 @@ class Continuous:
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws gamma values with this shape and scale.
 
-        Args:
-            shape: the shape parameter, not negative; a scalar or an array.
-            scale: the factor, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        shape : array_like
+            The shape parameter, not negative; a scalar or an array.
+        scale : array_like, default 1.0
+            The factor, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a negative scalar.
+        Raises
+        ------
+        ValueError
+            For a negative scalar.
 
-        See Also:
-            cuprous.scipy.stats.gamma
+        See Also
+        --------
+        cuprous.scipy.stats.gamma
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.gamma(2.0, size=3).round(3)
-            array([2.876, 0.323, 0.894])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.gamma(2.0, size=3).round(3)
+        array([2.876, 0.323, 0.894])
         """
         shape, scale, name = parameter(shape), parameter(scale), float_dtype(dtype, "gamma")
         non_negative(shape, "shape")
@@ -192,21 +233,30 @@ class Continuous:
     def chisquare(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws chi-squared values with `df` degrees of freedom: 2 gamma(df / 2).
 
-        Args:
-            df: the degrees of freedom, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        df : array_like
+            The degrees of freedom, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a scalar parameter that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.chisquare(3.0, size=3).round(3)
-            array([4.432, 0.285, 1.089])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.chisquare(3.0, size=3).round(3)
+        array([4.432, 0.285, 1.089])
         """
         df, name = parameter(df), float_dtype(dtype, "chisquare")
         positive(df, "df")
@@ -218,22 +268,32 @@ class Continuous:
     def noncentral_chisquare(self, df: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws noncentral chi-squared values: degrees of freedom mixed by a Poisson variate.
 
-        Args:
-            df: the degrees of freedom, positive; a scalar or an array.
-            nonc: the noncentrality, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        df : array_like
+            The degrees of freedom, positive; a scalar or an array.
+        nonc : array_like
+            The noncentrality, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a scalar parameter out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.noncentral_chisquare(3.0, 2.0, size=3).round(3)
-            array([2.376, 0.777, 0.635])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.noncentral_chisquare(3.0, 2.0, size=3).round(3)
+        array([2.376, 0.777, 0.635])
         """
         df, nonc, name = parameter(df), parameter(nonc), float_dtype(dtype, "noncentral_chisquare")
         positive(df, "df")
@@ -247,25 +307,36 @@ class Continuous:
     def f(self, dfnum: Any, dfden: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values of Fisher's F: the ratio of two chi-squared variates, each over its degrees of freedom.
 
-        Args:
-            dfnum: the degrees of freedom of the numerator, positive; a scalar or an array.
-            dfden: the degrees of freedom of the denominator, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        dfnum : array_like
+            The degrees of freedom of the numerator, positive; a scalar or an array.
+        dfden : array_like
+            The degrees of freedom of the denominator, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a scalar parameter that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter that is not positive.
 
-        See Also:
-            cuprous.scipy.stats.f
+        See Also
+        --------
+        cuprous.scipy.stats.f
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.f(3.0, 8.0, size=3).round(3)
-            array([2.53 , 0.184, 0.769])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.f(3.0, 8.0, size=3).round(3)
+        array([2.53 , 0.184, 0.769])
         """
         dfnum, dfden, name = parameter(dfnum), parameter(dfden), float_dtype(dtype, "f")
         positive(dfnum, "dfnum")
@@ -277,23 +348,34 @@ class Continuous:
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values of Fisher's F with a noncentral numerator.
 
-        Args:
-            dfnum: the degrees of freedom of the numerator, positive; a scalar or an array.
-            dfden: the degrees of freedom of the denominator, positive; a scalar or an array.
-            nonc: the noncentrality, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        dfnum : array_like
+            The degrees of freedom of the numerator, positive; a scalar or an array.
+        dfden : array_like
+            The degrees of freedom of the denominator, positive; a scalar or an array.
+        nonc : array_like
+            The noncentrality, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a scalar parameter out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.noncentral_f(3.0, 8.0, 2.0, size=3).round(3)
-            array([0.534, 0.304, 0.297])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.noncentral_f(3.0, 8.0, 2.0, size=3).round(3)
+        array([0.534, 0.304, 0.297])
         """
         dfnum, dfden, nonc = parameter(dfnum), parameter(dfden), parameter(nonc)
         name = float_dtype(dtype, "noncentral_f")
@@ -307,21 +389,29 @@ class Continuous:
     def standard_t(self, df: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values of Student's t.
 
-        Args:
-            df: the degrees of freedom, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        df : array_like
+            The degrees of freedom, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a scalar that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.standard_t(5.0, size=3).round(3)
-            array([-0.165, -0.721, -0.485])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.standard_t(5.0, size=3).round(3)
+        array([-0.165, -0.721, -0.485])
         """
         df, name = parameter(df), float_dtype(dtype, "standard_t")
         positive(df, "df")
@@ -332,22 +422,32 @@ class Continuous:
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws beta values: X / (X + Y) of two gamma variates, by the difference of their logarithms.
 
-        Args:
-            a: the first shape parameter, positive; a scalar or an array.
-            b: the second shape parameter, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        a : array_like
+            The first shape parameter, positive; a scalar or an array.
+        b : array_like
+            The second shape parameter, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of values on [0, 1].
 
-        Raises:
-            ValueError: for a scalar parameter that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.beta(2.0, 5.0, size=3).round(3)
-            array([0.185, 0.185, 0.203])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.beta(2.0, 5.0, size=3).round(3)
+        array([0.185, 0.185, 0.203])
         """
         a, b, name = parameter(a), parameter(b), float_dtype(dtype, "beta")
         positive(a, "a")
@@ -359,21 +459,30 @@ class Continuous:
     def exponential(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws exponential values with mean `scale`.
 
-        Args:
-            scale: the mean, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        scale : array_like, default 1.0
+            The mean, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a negative scalar.
+        Raises
+        ------
+        ValueError
+            For a negative scalar.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.exponential(2.0, size=3).round(3)
-            array([4.502, 2.485, 4.145])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.exponential(2.0, size=3).round(3)
+        array([4.502, 2.485, 4.145])
         """
         scale, name = parameter(scale), float_dtype(dtype, "exponential")
         non_negative(scale, "scale")
@@ -382,22 +491,31 @@ class Continuous:
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws double exponential values: the sign of v = u - 1/2 times -log(1 - 2|v|).
 
-        Args:
-            loc: the mean; a scalar or an array.
-            scale: the scale, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        loc : array_like, default 0.0
+            The mean; a scalar or an array.
+        scale : array_like, default 1.0
+            The scale, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a negative scalar `scale`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `scale`.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.laplace(size=3).round(3)
-            array([1.558, 0.549, 1.379])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.laplace(size=3).round(3)
+        array([1.558, 0.549, 1.379])
         """
         loc, scale, name = self._location(loc, scale, dtype, "laplace")
         v = self._open_unit(common_shape(size, loc, scale), name) - 0.5
@@ -407,25 +525,35 @@ class Continuous:
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws logistic values: log(u / (1 - u)).
 
-        Args:
-            loc: the mean; a scalar or an array.
-            scale: the scale, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        loc : array_like, default 0.0
+            The mean; a scalar or an array.
+        scale : array_like, default 1.0
+            The scale, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a negative scalar `scale`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `scale`.
 
-        See Also:
-            cuprous.scipy.stats.logistic
+        See Also
+        --------
+        cuprous.scipy.stats.logistic
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.logistic(size=3).round(3)
-            array([2.14 , 0.902, 1.938])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.logistic(size=3).round(3)
+        array([2.14 , 0.902, 1.938])
         """
         loc, scale, name = self._location(loc, scale, dtype, "logistic")
         u = self._open_unit(common_shape(size, loc, scale), name)
@@ -434,25 +562,35 @@ class Continuous:
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Gumbel values: -log of an exponential variate.
 
-        Args:
-            loc: the mode; a scalar or an array.
-            scale: the scale, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        loc : array_like, default 0.0
+            The mode; a scalar or an array.
+        scale : array_like, default 1.0
+            The scale, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a negative scalar `scale`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `scale`.
 
-        See Also:
-            weibull
+        See Also
+        --------
+        weibull
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.gumbel(size=3).round(3)
-            array([2.196, 1.077, 2.006])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.gumbel(size=3).round(3)
+        array([2.196, 1.077, 2.006])
         """
         loc, scale, name = self._location(loc, scale, dtype, "gumbel")
         u = self._open_unit(common_shape(size, loc, scale), name)
@@ -466,21 +604,30 @@ class Continuous:
     def rayleigh(self, scale: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Rayleigh values: the length of a plane vector of two normals.
 
-        Args:
-            scale: the mode, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        scale : array_like, default 1.0
+            The mode, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a negative scalar.
+        Raises
+        ------
+        ValueError
+            For a negative scalar.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.rayleigh(size=3).round(3)
-            array([2.122, 1.576, 2.036])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.rayleigh(size=3).round(3)
+        array([2.122, 1.576, 2.036])
         """
         scale, name = parameter(scale), float_dtype(dtype, "rayleigh")
         non_negative(scale, "scale")
@@ -490,24 +637,34 @@ class Continuous:
     def weibull(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Weibull values with shape `a` and scale 1 (for a = 0 always 0, as in NumPy).
 
-        Args:
-            a: the shape parameter, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        a : array_like
+            The shape parameter, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a negative scalar.
+        Raises
+        ------
+        ValueError
+            For a negative scalar.
 
-        See Also:
-            gumbel
+        See Also
+        --------
+        gumbel
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.weibull(1.5, size=3).round(3)
-            array([1.717, 1.156, 1.625])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.weibull(1.5, size=3).round(3)
+        array([1.717, 1.156, 1.625])
         """
         a, name = parameter(a), float_dtype(dtype, "weibull")
         non_negative(a, "a")
@@ -519,21 +676,30 @@ class Continuous:
     def pareto(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Pareto II (Lomax) values.
 
-        Args:
-            a: the shape parameter, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        a : array_like
+            The shape parameter, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative values.
 
-        Raises:
-            ValueError: for a scalar that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.pareto(3.0, size=3).round(3)
-            array([1.118, 0.513, 0.995])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.pareto(3.0, size=3).round(3)
+        array([1.118, 0.513, 0.995])
         """
         a, name = parameter(a), float_dtype(dtype, "pareto")
         positive(a, "a")
@@ -542,21 +708,30 @@ class Continuous:
     def power(self, a: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values on [0, 1] with density a x**(a - 1).
 
-        Args:
-            a: the shape parameter, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        a : array_like
+            The shape parameter, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of values on [0, 1].
 
-        Raises:
-            ValueError: for a scalar that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.power(3.0, size=3).round(3)
-            array([0.964, 0.893, 0.956])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.power(3.0, size=3).round(3)
+        array([0.964, 0.893, 0.956])
         """
         a, name = parameter(a), float_dtype(dtype, "power")
         positive(a, "a")
@@ -565,17 +740,22 @@ class Continuous:
     def standard_cauchy(self, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Cauchy values: tan(pi (u - 1/2)).
 
-        Args:
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.standard_cauchy(size=3).round(3)
-            array([2.911, 0.782, 2.395])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.standard_cauchy(size=3).round(3)
+        array([2.911, 0.782, 2.395])
         """
         u = self._unit(shape_of(size)[0], float_dtype(dtype, "standard_cauchy"))
         return _map("tan", (u - 0.5) * math.pi)
@@ -583,23 +763,34 @@ class Continuous:
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws values of a density that rises from `left` to `mode` and falls to `right`.
 
-        Args:
-            left: the lower end; a scalar or an array.
-            mode: the peak, within the ends; a scalar or an array.
-            right: the upper end; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        left : array_like
+            The lower end; a scalar or an array.
+        mode : array_like
+            The peak, within the ends; a scalar or an array.
+        right : array_like
+            The upper end; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of values on [left, right].
 
-        Raises:
-            ValueError: for scalars in another order.
+        Raises
+        ------
+        ValueError
+            For scalars in another order.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.triangular(0.0, 1.0, 4.0, size=3).round(3)
-            array([2.876, 2.139, 2.771])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.triangular(0.0, 1.0, 4.0, size=3).round(3)
+        array([2.876, 2.139, 2.771])
         """
         left, mode, right, name = parameter(left), parameter(mode), parameter(right), float_dtype(dtype, "triangular")
         if not any(isinstance(p, ndarray) for p in (left, mode, right)):
@@ -616,22 +807,32 @@ class Continuous:
     def wald(self, mean: Any, scale: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws inverse Gaussian values (Michael, Schucany, Haas, The American Statistician 30, 1976).
 
-        Args:
-            mean: the mean, positive; a scalar or an array.
-            scale: the shape parameter, positive; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        mean : array_like
+            The mean, positive; a scalar or an array.
+        scale : array_like
+            The shape parameter, positive; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of positive values.
 
-        Raises:
-            ValueError: for a scalar that is not positive.
+        Raises
+        ------
+        ValueError
+            For a scalar that is not positive.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.wald(3.0, 2.0, size=3).round(3)
-            array([3.448, 5.219, 2.111])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.wald(3.0, 2.0, size=3).round(3)
+        array([3.448, 5.219, 2.111])
         """
         mean, scale, name = parameter(mean), parameter(scale), float_dtype(dtype, "wald")
         positive(mean, "mean")

@@ -83,21 +83,30 @@ class Discrete(Continuous):
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Poisson values with mean `lam`.
 
-        Args:
-            lam: the mean, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        lam : array_like, default 1.0
+            The mean, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative integers.
 
-        Raises:
-            ValueError: for a scalar out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.poisson(4.0, size=5)
-            array([3, 4, 3, 2, 1])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.poisson(4.0, size=5)
+        array([3, 4, 3, 2, 1])
         """
         lam, name = parameter(lam), integer_dtype(dtype)
         non_negative(lam, "lam", nan=False)
@@ -111,22 +120,32 @@ class Discrete(Continuous):
     def binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the number of successes in `n` trials of probability `p`.
 
-        Args:
-            n: the number of trials, not negative; a scalar or an array.
-            p: the probability of success; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        n : array_like
+            The number of trials, not negative; a scalar or an array.
+        p : array_like
+            The probability of success; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers from 0 to n.
 
-        Raises:
-            ValueError: for a scalar parameter out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.binomial(10, 0.5, size=5)
-            array([4, 5, 4, 4, 2])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.binomial(10, 0.5, size=5)
+        array([4, 5, 4, 4, 2])
         """
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         non_negative(n, "n", nan=False)
@@ -146,22 +165,32 @@ class Discrete(Continuous):
         """Draws the number of failures before the `n`-th success: a Poisson variate whose mean is gamma(n, (1 - p) /
         p).
 
-        Args:
-            n: the number of successes, positive; a scalar or an array.
-            p: the probability of success, above 0; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        n : array_like
+            The number of successes, positive; a scalar or an array.
+        p : array_like
+            The probability of success, above 0; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative integers.
 
-        Raises:
-            ValueError: for a scalar parameter out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar parameter out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.negative_binomial(3, 0.5, size=5)
-            array([3, 0, 0, 7, 5])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.negative_binomial(3, 0.5, size=5)
+        array([3, 0, 0, 7, 5])
         """
         n, p, name = parameter(n), parameter(p), integer_dtype(dtype)
         positive(n, "n", nan=False)
@@ -175,21 +204,30 @@ class Discrete(Continuous):
     def geometric(self, p: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws the number of trials up to and including the first success, by inversion; at most 2**63 - 1025.
 
-        Args:
-            p: the probability of success, above 0; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        p : array_like
+            The probability of success, above 0; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers from 1 on.
 
-        Raises:
-            ValueError: for a scalar out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.geometric(0.3, size=5)
-            array([7, 4, 6, 3, 3])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.geometric(0.3, size=5)
+        array([7, 4, 6, 3, 3])
         """
         p, name = parameter(p), integer_dtype(dtype)
         probability(p, above_zero=True)
@@ -206,21 +244,30 @@ class Discrete(Continuous):
         """Draws logarithmic series values (Kemp, "Efficient generation of logarithmically distributed variables", 1981,
         LK).
 
-        Args:
-            p: the parameter, at least 0 and below 1; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        p : array_like
+            The parameter, at least 0 and below 1; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers from 1 on.
 
-        Raises:
-            ValueError: for a scalar out of its range.
+        Raises
+        ------
+        ValueError
+            For a scalar out of its range.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.logseries(0.6, size=5)
-            array([6, 4, 1, 1, 2])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.logseries(0.6, size=5)
+        array([6, 4, 1, 1, 2])
         """
         p, name = parameter(p), integer_dtype(dtype)
         if not isinstance(p, ndarray):
@@ -236,16 +283,20 @@ class Discrete(Continuous):
     def bytes(self, length: int) -> _Bytes:
         """Returns `length` random bytes.
 
-        Args:
-            length: the number of bytes.
+        Parameters
+        ----------
+        length : int
+            The number of bytes.
 
-        Returns:
-            A bytes object.
+        Returns
+        -------
+        bytes
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> len(rng.bytes(4))
-            4
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> len(rng.bytes(4))
+        4
         """
         length = operator.index(length)
         check(length >= 0, "length must be non-negative")
@@ -256,8 +307,10 @@ class Discrete(Continuous):
 def integer_dtype(dtype: Any) -> str:
     """Returns the name of an integer dtype that counts can have.
 
-    Raises:
-        TypeError: for any other dtype.
+    Raises
+    ------
+    TypeError
+        For any other dtype.
     """
     name = "int64" if dtype is None else dtypes.name_of(dtype)
     if dtypes.kind(name) not in "iuf":

@@ -17,16 +17,20 @@ from cuprous.random._shapes import common_shape, float_dtype, ndarray, non_negat
 class RandomState(Selection):
     """Draws with the older names and CuPy's `dtype` arguments.
 
-    Args:
-        seed: as for `default_rng`, or a bit generator.
+    Parameters
+    ----------
+    seed : int, sequence of ints or BitGenerator, optional
+        As for `default_rng`, or a bit generator.
 
-    See Also:
-        Generator, cuprous.random.BitGenerator
+    See Also
+    --------
+    Generator, cuprous.random.BitGenerator
 
-    Examples:
-        >>> state = cp.random.RandomState(5)
-        >>> state.rand(3).round(3)
-        array([0.07 , 0.966, 0.156])
+    Examples
+    --------
+    >>> state = cp.random.RandomState(5)
+    >>> state.rand(3).round(3)
+    array([0.07 , 0.966, 0.156])
     """
 
     def __init__(self, seed: Seed | BitGenerator = None) -> None:
@@ -35,40 +39,51 @@ class RandomState(Selection):
     def seed(self, seed: Seed = None) -> None:
         """Restarts the stream of a seed from its beginning.
 
-        Args:
-            seed: as for `default_rng`.
+        Parameters
+        ----------
+        seed : int or sequence of ints, optional
+            As for `default_rng`.
 
-        See Also:
-            cuprous.random.Generator
+        See Also
+        --------
+        cuprous.random.Generator
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.rand(3).round(3)
-            array([0.07 , 0.966, 0.156])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.rand(3).round(3)
+        array([0.07 , 0.966, 0.156])
         """
         self._bits.state = {"bit_generator": type(self._bits).__name__, "state": {"key": key_of(seed), "counter": 0}}
 
     def get_state(self, legacy: bool = False) -> dict[str, Any]:
         """Returns the stream and the position in it, for `set_state`.
 
-        Args:
-            legacy: False; NumPy's legacy tuple is not supported.
+        Parameters
+        ----------
+        legacy : bool, default False
+            False; NumPy's legacy tuple is not supported.
 
-        Returns:
-            A dictionary.
+        Returns
+        -------
+        dict
 
-        Raises:
-            NotImplementedError: for `legacy=True`: the Mersenne twister is not supported.
+        Raises
+        ------
+        NotImplementedError
+            For `legacy=True`: the Mersenne twister is not supported.
 
-        See Also:
-            set_state
+        See Also
+        --------
+        set_state
 
-        Examples:
-            >>> state = cp.random.get_state()
-            >>> a = cp.random.rand(3)
-            >>> cp.random.set_state(state)
-            >>> bool((a == cp.random.rand(3)).all())
-            True
+        Examples
+        --------
+        >>> state = cp.random.get_state()
+        >>> a = cp.random.rand(3)
+        >>> cp.random.set_state(state)
+        >>> bool((a == cp.random.rand(3)).all())
+        True
         """
         if legacy:
             raise NotImplementedError(
@@ -79,42 +94,56 @@ class RandomState(Selection):
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores a state that `get_state` returned.
 
-        Args:
-            state: a state of `get_state`.
+        Parameters
+        ----------
+        state : dict
+            A state of `get_state`.
 
-        Raises:
-            ValueError: for another object.
+        Raises
+        ------
+        ValueError
+            For another object.
 
-        Examples:
-            >>> state = cp.random.get_state()
-            >>> a = cp.random.randint(100, size=3)
-            >>> cp.random.set_state(state)
-            >>> bool((a == cp.random.randint(100, size=3)).all())
-            True
+        Examples
+        --------
+        >>> state = cp.random.get_state()
+        >>> a = cp.random.randint(100, size=3)
+        >>> cp.random.set_state(state)
+        >>> bool((a == cp.random.randint(100, size=3)).all())
+        True
         """
         self._bits.state = state
 
     def random_sample(self, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws uniform values on [0, 1).
 
-        Args:
-            size: the shape of the result; by default a 0-d array.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default a 0-d array.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of floats.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
 
-        See Also:
-            cuprous.random.Generator.random
+        See Also
+        --------
+        cuprous.random.Generator.random
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.random_sample((2, 2)).round(3)
-            array([[0.07 , 0.966],
-                   [0.156, 0.119]])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.random_sample((2, 2)).round(3)
+        array([[0.07 , 0.966],
+               [0.156, 0.119]])
         """
         return self._unit(shape_of(size)[0], float_dtype(dtype, "random_sample"))
 
@@ -123,118 +152,165 @@ class RandomState(Selection):
     def rand(self, *size: int, dtype: Any = None) -> ndarray:
         """Draws uniform values on [0, 1), the shape as separate arguments.
 
-        Args:
-            *size: the extents.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        *size : int
+            The extents.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of floats.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
 
-        See Also:
-            random
+        See Also
+        --------
+        random
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.rand(2, 2).round(3)
-            array([[0.07 , 0.966],
-                   [0.156, 0.119]])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.rand(2, 2).round(3)
+        array([[0.07 , 0.966],
+               [0.156, 0.119]])
         """
         return self._unit(shape_of(size)[0], float_dtype(dtype, "rand"))
 
     def randn(self, *size: int, dtype: Any = None) -> ndarray:
         """Draws standard normal values, the shape as separate arguments.
 
-        Args:
-            *size: the extents.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        *size : int
+            The extents.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of floats.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
 
-        See Also:
-            standard_normal, normal, cuprous.random.Generator.standard_normal
+        See Also
+        --------
+        standard_normal, normal, cuprous.random.Generator.standard_normal
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.randn(3).round(3)
-            array([ 2.255, -0.493,  1.409])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.randn(3).round(3)
+        array([ 2.255, -0.493,  1.409])
         """
         return self._normal(shape_of(size)[0], float_dtype(dtype, "randn"))
 
     def standard_normal(self, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws normal values with mean 0 and standard deviation 1.
 
-        Args:
-            size: the shape of the result; by default a 0-d array.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default a 0-d array.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of floats.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
 
-        See Also:
-            normal, cuprous.random.Generator.standard_normal
+        See Also
+        --------
+        normal, cuprous.random.Generator.standard_normal
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.standard_normal(3).round(3)
-            array([ 2.255, -0.493,  1.409])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.standard_normal(3).round(3)
+        array([ 2.255, -0.493,  1.409])
         """
         return self._normal(shape_of(size)[0], float_dtype(dtype, "standard_normal"))
 
     def standard_exponential(self, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws exponential values with mean 1.
 
-        Args:
-            size: the shape of the result; by default a 0-d array.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default a 0-d array.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative floats.
 
-        Raises:
-            TypeError: for another dtype.
+        Raises
+        ------
+        TypeError
+            For another dtype.
 
-        See Also:
-            cuprous.random.Generator.standard_exponential
+        See Also
+        --------
+        cuprous.random.Generator.standard_exponential
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.standard_exponential(3).round(3)
-            array([0.072, 3.373, 0.17 ])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.standard_exponential(3).round(3)
+        array([0.072, 3.373, 0.17 ])
         """
         return self._exponential(shape_of(size)[0], float_dtype(dtype, "standard_exponential"))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws gamma values with scale 1.
 
-        Args:
-            shape: the shape parameter, not negative; a scalar or an array.
-            size: the shape of the result; by default that of the parameter.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        shape : array_like
+            The shape parameter, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default that of the parameter.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of non-negative floats.
 
-        Raises:
-            ValueError: for a negative scalar.
-            TypeError: for another dtype.
+        Raises
+        ------
+        ValueError
+            For a negative scalar.
+        TypeError
+            For another dtype.
 
-        See Also:
-            cuprous.scipy.stats.gamma, cuprous.random.Generator.standard_gamma
+        See Also
+        --------
+        cuprous.scipy.stats.gamma, cuprous.random.Generator.standard_gamma
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.standard_gamma(2.0, 3).round(3)
-            array([1.549, 2.026, 1.663])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.standard_gamma(2.0, 3).round(3)
+        array([1.549, 2.026, 1.663])
         """
         shape, name = parameter(shape), float_dtype(dtype, "standard_gamma")
         non_negative(shape, "shape")
@@ -243,94 +319,133 @@ class RandomState(Selection):
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = "int64") -> ndarray:
         """Draws integers of [low, high), or of [0, low).
 
-        Args:
-            low: the lower end; an integer or an array.
-            high: the upper end, which is not included; an integer or an array.
-            size: the shape of the result; by default what the ends broadcast to.
-            dtype: the dtype of the result, bool or an integer dtype; int64 by default.
+        Parameters
+        ----------
+        low : array_like
+            The lower end; an integer or an array.
+        high : array_like, optional
+            The upper end, which is not included; an integer or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the ends broadcast to.
+        dtype : dtype, default "int64"
+            The dtype of the result, bool or an integer dtype; int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers.
 
-        Raises:
-            ValueError: for an empty range, or bounds outside of the dtype.
-            TypeError: for another dtype.
+        Raises
+        ------
+        ValueError
+            For an empty range, or bounds outside of the dtype.
+        TypeError
+            For another dtype.
 
-        See Also:
-            random_integers, cuprous.random.Generator.integers
+        See Also
+        --------
+        random_integers, cuprous.random.Generator.integers
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.randint(10, size=5)
-            array([0, 9, 1, 1, 6])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.randint(10, size=5)
+        array([0, 9, 1, 1, 6])
         """
         return self._bounded(0 if high is None else low, low if high is None else high, size, dtype, False)
 
     def random_integers(self, low: Any, high: Any = None, size: Any = None) -> ndarray:
         """Draws integers of [low, high], or of [1, low].
 
-        Args:
-            low: the lower end; an integer or an array.
-            high: the upper end, which is included; an integer or an array.
-            size: the shape of the result; by default what the ends broadcast to.
+        Parameters
+        ----------
+        low : array_like
+            The lower end; an integer or an array.
+        high : array_like, optional
+            The upper end, which is included; an integer or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the ends broadcast to.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array (int64).
 
-        Raises:
-            ValueError: for an empty range.
+        Raises
+        ------
+        ValueError
+            For an empty range.
 
-        See Also:
-            randint
+        See Also
+        --------
+        randint
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.random_integers(6, size=5)
-            array([1, 6, 1, 1, 5])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.random_integers(6, size=5)
+        array([1, 6, 1, 1, 5])
         """
         return self._bounded(1 if high is None else low, low if high is None else high, size, "int64", True)
 
     def tomaxint(self, size: Any = None) -> ndarray:
         """Draws integers of [0, 2**63 - 1].
 
-        Args:
-            size: the shape of the result; by default a 0-d array.
+        Parameters
+        ----------
+        size : int or tuple of ints, optional
+            The shape of the result; by default a 0-d array.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array (int64).
 
-        See Also:
-            randint, random_integers
+        See Also
+        --------
+        randint, random_integers
 
-        Examples:
-            >>> state = cp.random.RandomState(5)
-            >>> bool((state.tomaxint(3) >= 0).all())
-            True
+        Examples
+        --------
+        >>> state = cp.random.RandomState(5)
+        >>> bool((state.tomaxint(3) >= 0).all())
+        True
         """
         return self._bounded(0, (1 << 63) - 1, size, "int64", True)
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> ndarray:
         """Draws samples of range(a), or of an array's rows.
 
-        Args:
-            a: an integer, or an array.
-            size: the shape of the sample; by default one element.
-            replace: whether an element may be drawn more than once.
-            p: the probabilities, 1-d. They are read on the host, to be checked.
+        Parameters
+        ----------
+        a : array_like
+            An integer, or an array.
+        size : int or tuple of ints, optional
+            The shape of the sample; by default one element.
+        replace : bool, default True
+            Whether an element may be drawn more than once.
+        p : array_like, optional
+            The probabilities, 1-d. They are read on the host, to be checked.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of the dtype of `a`, int64 for an integer.
 
-        Raises:
-            ValueError: if the sample is larger than the population, or `p` is not a distribution over it.
+        Raises
+        ------
+        ValueError
+            If the sample is larger than the population, or `p` is not a distribution over it.
 
-        See Also:
-            randint, shuffle, permutation, cuprous.random.Generator.choice
+        See Also
+        --------
+        randint, shuffle, permutation, cuprous.random.Generator.choice
 
-        Examples:
-            >>> cp.random.seed(5)
-            >>> cp.random.choice([10, 20, 30], size=4)
-            array([10, 30, 10, 10])
+        Examples
+        --------
+        >>> cp.random.seed(5)
+        >>> cp.random.choice([10, 20, 30], size=4)
+        array([10, 30, 10, 10])
         """
         return self._choice(a, size, replace, p, 0)
 

@@ -48,22 +48,32 @@ class Rejection(Discrete):
         From a wrapped Cauchy variate (Best and Fisher, Applied Statistics 28, 1979), in half angles, where nothing
         cancels for any `kappa`; 65 % of the candidates or more are accepted.
 
-        Args:
-            mu: the mode, in radians; a scalar or an array.
-            kappa: the concentration, not negative; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        mu : array_like
+            The mode, in radians; a scalar or an array.
+        kappa : array_like
+            The concentration, not negative; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of angles in radians.
 
-        Raises:
-            ValueError: for a negative scalar `kappa`.
+        Raises
+        ------
+        ValueError
+            For a negative scalar `kappa`.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.vonmises(0.0, 4.0, size=3).round(3)
-            array([0.279, 0.385, 1.077])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.vonmises(0.0, 4.0, size=3).round(3)
+        array([0.279, 0.385, 1.077])
         """
         mu, kappa, name = parameter(mu), _number(kappa), float_dtype(dtype, "vonmises")
         shape = common_shape(size, mu, kappa)
@@ -92,21 +102,30 @@ class Rejection(Discrete):
 
         Devroye, "Non-Uniform Random Variate Generation" (1986), X.6.1; 70 % of the candidates or more are accepted.
 
-        Args:
-            a: the exponent, above 1; a scalar or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        a : array_like
+            The exponent, above 1; a scalar or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers from 1 on.
 
-        Raises:
-            ValueError: for a scalar that is not above 1.
+        Raises
+        ------
+        ValueError
+            For a scalar that is not above 1.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.zipf(2.0, size=5)
-            array([9, 3, 1, 4, 2])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.zipf(2.0, size=5)
+        array([9, 3, 1, 4, 2])
         """
         a, name = _number(a), integer_dtype(dtype)
         shape = common_shape(size, a)
@@ -129,24 +148,36 @@ class Rejection(Discrete):
         Stadlober's ratio of uniforms ("The ratio of uniforms approach for generating discrete random variates", 1990);
         from a quarter of the candidates (where two values share all probability) to three quarters are accepted.
 
-        Args:
-            ngood: the number of good items; an integer or an array.
-            nbad: the number of bad items; an integer or an array.
-            nsample: the number of items that are drawn; an integer or an array.
-            size: the shape of the result; by default what the parameters broadcast to.
-            dtype: the dtype of the result, int64 by default.
+        Parameters
+        ----------
+        ngood : array_like
+            The number of good items; an integer or an array.
+        nbad : array_like
+            The number of bad items; an integer or an array.
+        nsample : array_like
+            The number of items that are drawn; an integer or an array.
+        size : int or tuple of ints, optional
+            The shape of the result; by default what the parameters broadcast to.
+        dtype : dtype, optional
+            The dtype of the result, int64 by default.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of integers from 0 to min(ngood, nsample).
 
-        Raises:
-            ValueError: for negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
-            TypeError: for arrays of inexact dtypes.
+        Raises
+        ------
+        ValueError
+            For negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
+        TypeError
+            For arrays of inexact dtypes.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.hypergeometric(10, 5, 6, size=5)
-            array([3, 3, 3, 3, 5])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.hypergeometric(10, 5, 6, size=5)
+        array([3, 3, 3, 3, 5])
         """
         name = integer_dtype(dtype)
         good, bad, sample = (_number(v, whole=name) for v, name in
@@ -196,8 +227,10 @@ def _number(value: Any, whole: str = "") -> ndarray:
     """Converts a parameter to a float64 array. `whole` is the name of an integer parameter (truncated if scalar, as in
     NumPy).
 
-    Raises:
-        TypeError: for an array of an inexact dtype where integers are required.
+    Raises
+    ------
+    TypeError
+        For an array of an inexact dtype where integers are required.
     """
     value = parameter(value)
     if not isinstance(value, ndarray):

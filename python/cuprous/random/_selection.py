@@ -79,20 +79,27 @@ class Selection(Vectors):
     def permutation(self, x: Any, axis: int = 0) -> ndarray:
         """Returns integers in random order, or a copy of an array with its slices in random order.
 
-        Args:
-            x: an integer n for the integers below n, or an array.
-            axis: the axis of the slices, by default the first.
+        Parameters
+        ----------
+        x : array_like
+            An integer n for the integers below n, or an array.
+        axis : int, default 0
+            The axis of the slices, by default the first.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            TypeError: for an object that is neither.
+        Raises
+        ------
+        TypeError
+            For an object that is neither.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> cp.sort(rng.permutation(5))
-            array([0, 1, 2, 3, 4])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> cp.sort(rng.permutation(5))
+        array([0, 1, 2, 3, 4])
         """
         if is_scalar(x):
             n = operator.index(x)
@@ -105,19 +112,25 @@ class Selection(Vectors):
     def shuffle(self, x: ndarray, axis: int = 0) -> None:
         """Puts an array's slices along `axis` in random order, in place.
 
-        Args:
-            x: the array, which is changed.
-            axis: the axis of the slices, by default the first.
+        Parameters
+        ----------
+        x : ndarray
+            The array, which is changed.
+        axis : int, default 0
+            The axis of the slices, by default the first.
 
-        Raises:
-            TypeError: if `x` is not a device array, or has no axes.
+        Raises
+        ------
+        TypeError
+            If `x` is not a device array, or has no axes.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> a = cp.arange(5)
-            >>> rng.shuffle(a)
-            >>> cp.sort(a)
-            array([0, 1, 2, 3, 4])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> a = cp.arange(5)
+        >>> rng.shuffle(a)
+        >>> cp.sort(a)
+        array([0, 1, 2, 3, 4])
         """
         if not isinstance(x, ndarray):
             raise TypeError("x must be cuprous.ndarray")
@@ -129,23 +142,33 @@ class Selection(Vectors):
     def permuted(self, x: Any, *, axis: int | None = None, out: ndarray | None = None) -> ndarray:
         """Returns a copy with the elements of each slice along an axis in independent random order.
 
-        Args:
-            x: an array or array-like.
-            axis: the axis; None (the default) permutes all elements.
-            out: an array to write to, of the shape and dtype of `x`.
+        Parameters
+        ----------
+        x : array_like
+            An array or array-like.
+        axis : int, optional
+            The axis; None (the default) permutes all elements.
+        out : ndarray, optional
+            An array to write to, of the shape and dtype of `x`.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of the shape of `x`.
 
-        Raises:
-            ValueError: if `out` has another shape.
-            TypeError: if `out` has another dtype.
+        Raises
+        ------
+        ValueError
+            If `out` has another shape.
+        TypeError
+            If `out` has another dtype.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> cp.sort(rng.permuted([[1, 2, 3], [4, 5, 6]], axis=1), axis=1)
-            array([[1, 2, 3],
-                   [4, 5, 6]])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> cp.sort(rng.permuted([[1, 2, 3], [4, 5, 6]], axis=1), axis=1)
+        array([[1, 2, 3],
+               [4, 5, 6]])
         """
         source = array(x)
         if out is not None:

@@ -24,8 +24,10 @@ def shape_of(size: Any) -> tuple[tuple[int, ...], int]:
 def parameter(value: Any) -> Any:
     """Returns a distribution's parameter: an array as it is, a scalar as a Python scalar (so that it does not promote).
 
-    Raises:
-        TypeError: for complex numbers.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
     """
     if type(value) in (float, int):
         return value
@@ -43,8 +45,10 @@ def parameter(value: Any) -> Any:
 def common_shape(size: Any, *parameters: Any) -> tuple[int, ...]:
     """Returns the shape of a draw: `size`, or what the parameters broadcast to.
 
-    Raises:
-        ValueError: if the parameters do not broadcast to `size`.
+    Raises
+    ------
+    ValueError
+        If the parameters do not broadcast to `size`.
     """
     shapes = [p.shape for p in parameters if isinstance(p, ndarray)]
     if size is None:
@@ -68,8 +72,10 @@ _FLOATS: dict[Any, str] = {None: "float64", float: "float64", "float64": "float6
 def float_dtype(dtype: Any, name: str) -> str:
     """Returns "float32" or "float64".
 
-    Raises:
-        TypeError: for any other dtype.
+    Raises
+    ------
+    TypeError
+        For any other dtype.
     """
     try:
         return _FLOATS[dtype]
@@ -128,9 +134,12 @@ def write(out: ndarray | None, result: ndarray) -> ndarray:
 def out_shape(out: Any, size: Any, dtype: str) -> Any:
     """Returns the size to draw, given `out`.
 
-    Raises:
-        TypeError: if `out` is not an array or has another dtype.
-        ValueError: if `size` differs from its shape.
+    Raises
+    ------
+    TypeError
+        If `out` is not an array or has another dtype.
+    ValueError
+        If `size` differs from its shape.
     """
     if out is None:
         return size

@@ -30,21 +30,30 @@ class Vectors(Rejection):
     def dirichlet(self, alpha: Any, size: Any = None, dtype: Any = None) -> ndarray:
         """Draws Dirichlet vectors, whose elements sum to one.
 
-        Args:
-            alpha: the concentrations, not negative, 1-d.
-            size: the number of vectors, a shape; by default one.
-            dtype: the dtype of the result, float64 (the default) or float32.
+        Parameters
+        ----------
+        alpha : array_like
+            The concentrations, not negative, 1-d.
+        size : int or tuple of ints, optional
+            The number of vectors, a shape; by default one.
+        dtype : dtype, optional
+            The dtype of the result, float64 (the default) or float32.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of shape (*size, len(alpha)).
 
-        Raises:
-            ValueError: for concentrations that are negative, or not 1-d.
+        Raises
+        ------
+        ValueError
+            For concentrations that are negative, or not 1-d.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.dirichlet([1.0, 2.0, 3.0], size=2).sum(axis=1).round(6)
-            array([1., 1.])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.dirichlet([1.0, 2.0, 3.0], size=2).sum(axis=1).round(6)
+        array([1., 1.])
         """
         alpha, name = parameter(alpha), float_dtype(dtype, "dirichlet")
         check(isinstance(alpha, ndarray) and alpha.ndim == 1 and alpha.size > 0, "alpha must be a non-empty vector")
@@ -58,21 +67,30 @@ class Vectors(Rejection):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> ndarray:
         """Draws counts of `n` trials over the outcomes on the last axis of `pvals`, as a chain of binomials; int64.
 
-        Args:
-            n: the number of trials; an integer or an array.
-            pvals: the probabilities of the outcomes, along the last axis.
-            size: the number of vectors, a shape; by default one.
+        Parameters
+        ----------
+        n : array_like
+            The number of trials; an integer or an array.
+        pvals : array_like
+            The probabilities of the outcomes, along the last axis.
+        size : int or tuple of ints, optional
+            The number of vectors, a shape; by default one.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array (int64) whose last axis has the outcomes.
 
-        Raises:
-            ValueError: if probabilities are negative or sum to more than one, or shapes do not broadcast.
+        Raises
+        ------
+        ValueError
+            If probabilities are negative or sum to more than one, or shapes do not broadcast.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.multinomial(10, [0.2, 0.3, 0.5], size=4).sum(axis=1)
-            array([10, 10, 10, 10])
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.multinomial(10, [0.2, 0.3, 0.5], size=4).sum(axis=1)
+        array([10, 10, 10, 10])
         """
         n, p = parameter(n), to_dtype(array(pvals), "float64")
         check(
@@ -102,8 +120,10 @@ class Vectors(Rejection):
         with `colors` items of each. Both of NumPy's methods, "marginals" and "count", are a chain of `hypergeometric`
         here.
 
-        Raises:
-            ValueError: if `colors` is not a vector of counts with a sum from `nsample` to 10**9, or for another method.
+        Raises
+        ------
+        ValueError
+            If `colors` is not a vector of counts with a sum from `nsample` to 10**9, or for another method.
         """
         check(method in ("count", "marginals"), 'method must be "count" or "marginals".')
         counts = array(colors)
@@ -135,26 +155,40 @@ class Vectors(Rejection):
         """Draws normal vectors with that mean and covariance, which is factored on the host ("svd", "eigh" or
         "cholesky").
 
-        Args:
-            mean: the mean, of shape (N,).
-            cov: the covariance, of shape (N, N).
-            size: the number of vectors, a shape; by default one.
-            check_valid: what to do about a covariance that is not positive semidefinite: "warn", "raise" or "ignore".
-            tol: the tolerance of this check.
-            method: the factorization: "svd", "eigh" or "cholesky".
-            dtype: float64, which is the default, or float32, as in CuPy.
+        Parameters
+        ----------
+        mean : float
+            The mean, of shape (N,).
+        cov : array_like
+            The covariance, of shape (N, N).
+        size : int or tuple of ints, optional
+            The number of vectors, a shape; by default one.
+        check_valid : str, default "warn"
+            What to do about a covariance that is not positive semidefinite: "warn", "raise" or "ignore".
+        tol : float, default 1e-08
+            The tolerance of this check.
+        method : str, default "svd"
+            The factorization: "svd", "eigh" or "cholesky".
+        dtype : dtype, optional
+            float64, which is the default, or float32, as in CuPy.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of shape (*size, N).
 
-        Raises:
-            ValueError: if the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
-            numpy.linalg.LinAlgError: if "cholesky" meets a covariance that is not positive definite.
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
+        numpy.linalg.LinAlgError
+            If "cholesky" meets a covariance that is not positive definite.
 
-        Examples:
-            >>> rng = cp.random.default_rng(1)
-            >>> rng.multivariate_normal([0.0, 10.0], [[1.0, 0.5], [0.5, 2.0]], size=4).shape
-            (4, 2)
+        Examples
+        --------
+        >>> rng = cp.random.default_rng(1)
+        >>> rng.multivariate_normal([0.0, 10.0], [[1.0, 0.5], [0.5, 2.0]], size=4).shape
+        (4, 2)
         """
         import numpy as np
 

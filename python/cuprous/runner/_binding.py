@@ -21,17 +21,20 @@ VARIABLE = "CUPROUS_BIND"
 def bound() -> tuple[str, ...]:
     """Returns the names of the packages that are bound in this process.
 
-    Returns:
-        A tuple of strings.
+    Returns
+    -------
+    tuple of str
 
-    See Also:
-        bind
+    See Also
+    --------
+    bind
 
-    Examples:
-        >>> cp.bind("pycuda", quiet=True)
-        >>> cp.bound()
-        ('pycuda',)
-        >>> cp.unbind()
+    Examples
+    --------
+    >>> cp.bind("pycuda", quiet=True)
+    >>> cp.bound()
+    ('pycuda',)
+    >>> cp.unbind()
     """
     by_importer = [name for name, rule in RULES.items() if rule in IMPORTS.rules]
     return chosen((*FINDER.packages, *by_importer, *(["keras"] if _keras.FINDER.is_bound else [])))
@@ -43,24 +46,31 @@ def bind(*names: str, quiet: bool = False) -> None:
     `import torch` then gives `cuprous.torch`, in libraries too, and `importlib.metadata.version("torch")` the version
     whose API it follows. Modules that have imported the real package before keep it.
 
-    Args:
-        *names: packages: torch, torchvision, keras, tensorflow, cupy, cupyx, numba.cuda, pycuda, numpy; without names
-            all but numpy. `numpy` and `tensorflow` are bound for the program's own modules only. Of `tensorflow` there
-            is only `tensorflow.keras`, and `keras` is the installed Keras 3, which then computes with Cuprous.
-        quiet: without the line on the standard error that names what is bound.
+    Parameters
+    ----------
+    *names : str
+        Packages: torch, torchvision, keras, tensorflow, cupy, cupyx, numba.cuda, pycuda, numpy; without names all but
+        numpy. `numpy` and `tensorflow` are bound for the program's own modules only. Of `tensorflow` there is only
+        `tensorflow.keras`, and `keras` is the installed Keras 3, which then computes with Cuprous.
+    quiet : bool, default False
+        Without the line on the standard error that names what is bound.
 
-    Raises:
-        ValueError: for a package that cannot be bound.
+    Raises
+    ------
+    ValueError
+        For a package that cannot be bound.
 
-    See Also:
-        unbind, bound, real_package
+    See Also
+    --------
+    unbind, bound, real_package
 
-    Examples:
-        >>> cp.bind("pycuda", quiet=True)
-        >>> import pycuda.gpuarray
-        >>> pycuda.gpuarray.__name__
-        'cuprous.pycuda.gpuarray'
-        >>> cp.unbind()
+    Examples
+    --------
+    >>> cp.bind("pycuda", quiet=True)
+    >>> import pycuda.gpuarray
+    >>> pycuda.gpuarray.__name__
+    'cuprous.pycuda.gpuarray'
+    >>> cp.unbind()
     """
     packages = chosen((*bound(), *(names or DEFAULT)))
     FINDER.packages = tuple(name for name in packages if PACKAGES[name].for_all)
@@ -84,14 +94,16 @@ def bind(*names: str, quiet: bool = False) -> None:
 def unbind() -> None:
     """Undoes `bind`: imports lead to the real packages again. Modules that hold modules of Cuprous keep them.
 
-    See Also:
-        bind
+    See Also
+    --------
+    bind
 
-    Examples:
-        >>> cp.bind("pycuda", quiet=True)
-        >>> cp.unbind()
-        >>> cp.bound()
-        ()
+    Examples
+    --------
+    >>> cp.bind("pycuda", quiet=True)
+    >>> cp.unbind()
+    >>> cp.bound()
+    ()
     """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)

@@ -18,8 +18,10 @@ _LIBRARIES = tuple(
 def refuse_extension(name: str, path: Sequence[str] | None) -> None:
     """Refuses to import an extension module that is linked against PyTorch.
 
-    Raises:
-        ImportError: if the module is such an extension.
+    Raises
+    ------
+    ImportError
+        If the module is such an extension.
     """
     if name.partition(".")[0] in sys.stdlib_module_names:
         return

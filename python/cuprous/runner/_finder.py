@@ -44,8 +44,10 @@ class Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Returns the specification of a module of a bound package.
 
-        Raises:
-            ImportError: for an extension module that is compiled against PyTorch.
+        Raises
+        ------
+        ImportError
+            For an extension module that is compiled against PyTorch.
         """
         ours = counterpart(name, self.packages)
         if ours is None and any(below(package, name) for package in self.packages):

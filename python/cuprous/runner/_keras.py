@@ -65,8 +65,10 @@ class KerasFinder(MetaPathFinder):
     ) -> ModuleSpec | None:
         """Returns the specification of a module of Keras.
 
-        Raises:
-            ImportError: if the installed Keras is older than Keras 3.
+        Raises
+        ------
+        ImportError
+            If the installed Keras is older than Keras 3.
         """
         if name.startswith("cuprous.keras."):
             return spec_of(name, name.removeprefix("cuprous."))
@@ -156,12 +158,17 @@ def backend() -> str | None:
 def load() -> ModuleType:
     """Imports Keras on Cuprous.
 
-    Returns:
+    Returns
+    -------
+    module
         The module `keras`.
 
-    Raises:
-        ModuleNotFoundError: if Keras is not installed.
-        ImportError: if it is older than Keras 3, or was imported before with another backend.
+    Raises
+    ------
+    ModuleNotFoundError
+        If Keras is not installed.
+    ImportError
+        If it is older than Keras 3, or was imported before with another backend.
     """
     if (other := backend()) not in (None, "cuprous"):
         raise ImportError(

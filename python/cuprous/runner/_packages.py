@@ -45,8 +45,10 @@ ELSEWHERE = {"cupyx.scipy": "cuprous.scipy"}
 def chosen(names: Iterable[str]) -> tuple[str, ...]:
     """Returns the names of packages in the order of the table.
 
-    Raises:
-        ValueError: for a package that cannot be bound.
+    Raises
+    ------
+    ValueError
+        For a package that cannot be bound.
     """
     given = set(names)
     if unknown := sorted(given - PACKAGES.keys()):
@@ -62,9 +64,10 @@ def below(name: str, package: str) -> bool:
 def counterpart(name: str, packages: Iterable[str]) -> str | None:
     """Returns the name of the module of Cuprous that stands for a module of one of the packages.
 
-    Example:
-        >>> counterpart("torch.nn.functional", ["torch"])
-        'cuprous.torch.nn.functional'
+    Examples
+    --------
+    >>> counterpart("torch.nn.functional", ["torch"])
+    'cuprous.torch.nn.functional'
     """
     for package in packages:
         if below(name, package):

@@ -38,22 +38,31 @@ def real_package(name: str) -> ModuleType:
     """Returns the real module of a package that is bound to Cuprous. It stays the real one: what it imports later from
     its own package is real too, while everybody else's imports lead to Cuprous.
 
-    Args:
-        name: the module, such as "torch" or "torch.nn".
+    Parameters
+    ----------
+    name : str
+        The module, such as "torch" or "torch.nn".
 
-    Returns:
+    Returns
+    -------
+    module
         The module.
 
-    Raises:
-        TypeError: if the name is not a string.
-        ModuleNotFoundError: if the package is not installed.
+    Raises
+    ------
+    TypeError
+        If the name is not a string.
+    ModuleNotFoundError
+        If the package is not installed.
 
-    See Also:
-        bind
+    See Also
+    --------
+    bind
 
-    Examples:
-        >>> cp.real_package("math").sqrt(4)
-        2.0
+    Examples
+    --------
+    >>> cp.real_package("math").sqrt(4)
+    2.0
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of a module must be a string, got {type(name).__name__}")

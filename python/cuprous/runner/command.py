@@ -15,8 +15,10 @@ from cuprous.runner._packages import DEFAULT, PACKAGES, chosen
 def names(text: str) -> list[str]:
     """Returns the names of a comma-separated list of packages.
 
-    Raises:
-        argparse.ArgumentTypeError: for a package that cannot be bound.
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        For a package that cannot be bound.
     """
     try:
         return list(chosen(name for name in text.split(",") if name))

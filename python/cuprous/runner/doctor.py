@@ -90,8 +90,10 @@ class _Uses(ast.NodeVisitor):
 def uses(path: Path, packages: Sequence[str]) -> tuple[list[Use], int]:
     """Returns the uses of packages in a program and in its own modules beside it, and the number of files.
 
-    Raises:
-        SyntaxError: for a file that is not Python.
+    Raises
+    ------
+    SyntaxError
+        For a file that is not Python.
     """
     found: set[Use] = set()
     todo, seen = [path], set()

@@ -37,8 +37,10 @@ config = SimpleNamespace(list_physical_devices=list_physical_devices)
 def __getattr__(name: str) -> Any:
     """Returns `keras`.
 
-    Raises:
-        AttributeError: for other names, which Cuprous does not have.
+    Raises
+    ------
+    AttributeError
+        For other names, which Cuprous does not have.
     """
     if name == "keras":
         return importlib.import_module(TF_KERAS)

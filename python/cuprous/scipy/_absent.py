@@ -11,9 +11,12 @@ from cuprous._unsupported import Unsupported
 class Absent(Unsupported):
     """A placeholder for an unsupported SciPy function. Calling it raises NotImplementedError.
 
-    Args:
-        name: the function's name.
-        alternative: what to use instead.
+    Parameters
+    ----------
+    name : str
+        The function's name.
+    alternative : str
+        What to use instead.
     """
 
     def __init__(self, name: str, alternative: str) -> None:
@@ -29,8 +32,10 @@ class Absent(Unsupported):
 def absent(module: str, name: str, alternatives: dict[str, str]) -> Any:
     """Returns the placeholder for a name, as the result of a module's `__getattr__`.
 
-    Raises:
-        AttributeError: for a name that is not in the table.
+    Raises
+    ------
+    AttributeError
+        For a name that is not in the table.
     """
     if name in alternatives:
         return Absent(name, alternatives[name])

@@ -3,12 +3,13 @@
 Each but `UMAP`, which scikit-learn does not have, is a subclass of scikit-learn's own, with its parameters, attributes
 and errors. What the device does not do is left to scikit-learn; `report()` says where the last call ran, and why.
 
-Examples:
-    >>> from cuprous.sklearn import NearestNeighbors
-    >>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
-    >>> distances, rows = NearestNeighbors(n_neighbors=2, algorithm="brute").fit(points).kneighbors(points)
-    >>> rows.tolist()
-    [[0, 1], [1, 0], [2, 0]]
+Examples
+--------
+>>> from cuprous.sklearn import NearestNeighbors
+>>> points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
+>>> distances, rows = NearestNeighbors(n_neighbors=2, algorithm="brute").fit(points).kneighbors(points)
+>>> rows.tolist()
+[[0, 1], [1, 0], [2, 0]]
 """
 
 from __future__ import annotations

@@ -28,11 +28,12 @@ class _Clusters(NamedTuple):
 class KMeans(cluster.KMeans):
     """scikit-learn's `KMeans` with Lloyd's iteration on the device; it begins with scikit-learn's centers.
 
-    Examples:
-        >>> from cuprous.sklearn import KMeans
-        >>> model = KMeans(n_clusters=2, n_init=1, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
-        >>> sorted(model.cluster_centers_[:, 0].tolist())
-        [0.5, 10.5]
+    Examples
+    --------
+    >>> from cuprous.sklearn import KMeans
+    >>> model = KMeans(n_clusters=2, n_init=1, random_state=0).fit([[0.0], [1.0], [10.0], [11.0]])
+    >>> sorted(model.cluster_centers_[:, 0].tolist())
+    [0.5, 10.5]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:

@@ -18,11 +18,12 @@ from cuprous.sklearn._report import on_device
 class TruncatedSVD(decomposition.TruncatedSVD):
     """scikit-learn's `TruncatedSVD` with `algorithm="randomized"` on the device.
 
-    Examples:
-        >>> from cuprous.sklearn import TruncatedSVD
-        >>> model = TruncatedSVD(n_components=1, random_state=0).fit([[3.0, 4.0], [6.0, 8.0]])
-        >>> model.singular_values_.round(6).tolist()
-        [11.18034]
+    Examples
+    --------
+    >>> from cuprous.sklearn import TruncatedSVD
+    >>> model = TruncatedSVD(n_components=1, random_state=0).fit([[3.0, 4.0], [6.0, 8.0]])
+    >>> model.singular_values_.round(6).tolist()
+    [11.18034]
     """
 
     def fit(self, X: Any, y: Any = None) -> TruncatedSVD:

@@ -22,10 +22,11 @@ _MOST_PAIRS = 1 << 28
 class DBSCAN(cluster.DBSCAN):
     """scikit-learn's `DBSCAN` on the device, for Euclidean distances.
 
-    Examples:
-        >>> from cuprous.sklearn import DBSCAN
-        >>> DBSCAN(eps=1.5, min_samples=2).fit([[0.0], [1.0], [2.0], [9.0]]).labels_.tolist()
-        [0, 0, 0, -1]
+    Examples
+    --------
+    >>> from cuprous.sklearn import DBSCAN
+    >>> DBSCAN(eps=1.5, min_samples=2).fit([[0.0], [1.0], [2.0], [9.0]]).labels_.tolist()
+    [0, 0, 0, -1]
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DBSCAN:
@@ -49,11 +50,12 @@ class DBSCAN(cluster.DBSCAN):
 class HDBSCAN(cluster.HDBSCAN):
     """scikit-learn's `HDBSCAN`, with the distances of all pairs on the device, for Euclidean distances.
 
-    Examples:
-        >>> from cuprous.sklearn import HDBSCAN
-        >>> points = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
-        >>> HDBSCAN(min_cluster_size=3, copy=True).fit(points).labels_.tolist()
-        [0, 0, 0, 1, 1, 1]
+    Examples
+    --------
+    >>> from cuprous.sklearn import HDBSCAN
+    >>> points = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> HDBSCAN(min_cluster_size=3, copy=True).fit(points).labels_.tolist()
+    [0, 0, 0, 1, 1, 1]
     """
 
     def fit(self, X: Any, y: Any = None) -> HDBSCAN:

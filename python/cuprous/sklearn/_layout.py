@@ -19,12 +19,18 @@ _NEAR = 1e-3
 class Forces(NamedTuple):
     """How points of an embedding move.
 
-    Args:
-        a: points at the distance d have the similarity 1 / (1 + a d^(2 b)).
-        b: see `a`.
-        rate: the size of the first steps; it falls to 0.
-        repulsion: the weight of negative samples.
-        negatives: the negative samples of each edge.
+    Parameters
+    ----------
+    a : float
+        Points at the distance d have the similarity 1 / (1 + a d^(2 b)).
+    b : float
+        See `a`.
+    rate : float
+        The size of the first steps; it falls to 0.
+    repulsion : float
+        The weight of negative samples.
+    negatives : int
+        The negative samples of each edge.
     """
 
     a: float
@@ -57,12 +63,18 @@ def embedded(
 ) -> np.ndarray:
     """Returns an embedding in which points with heavy edges are near.
 
-    Args:
-        begin: the embedding at first.
-        edges: from where, to where, and their weights.
-        epochs: the number of epochs.
-        forces: how points move.
-        seed: of the random numbers.
+    Parameters
+    ----------
+    begin : numpy.ndarray
+        The embedding at first.
+    edges : tuple of numpy.ndarrays
+        From where, to where, and their weights.
+    epochs : int
+        The number of epochs.
+    forces : ndarray
+        How points move.
+    seed : int
+        Of the random numbers.
     """
     heads, tails, weights = edges
     kept = np.flatnonzero(weights >= weights.max(initial=0) / epochs)
@@ -90,14 +102,22 @@ def placed(
 ) -> np.ndarray:
     """Returns points near others that do not move. Where a point comes does not depend on the other new points.
 
-    Args:
-        begin: the new points at first, (points, dimensions).
-        fixed: the others.
-        rows: the neighbors of each new point among the others, (points, neighbors).
-        weights: those of the edges to them.
-        epochs: the number of epochs.
-        forces: how points move.
-        seed: of the random numbers, which are the same for all points.
+    Parameters
+    ----------
+    begin : numpy.ndarray
+        The new points at first, (points, dimensions).
+    fixed : numpy.ndarray
+        The others.
+    rows : array_like
+        The neighbors of each new point among the others, (points, neighbors).
+    weights : array_like
+        Those of the edges to them.
+    epochs : int
+        The number of epochs.
+    forces : ndarray
+        How points move.
+    seed : int
+        Of the random numbers, which are the same for all points.
     """
     points, others, random = cp.asarray(begin, "float64"), cp.asarray(fixed, "float64"), cp.random.default_rng(seed)
     near, parts = others[rows], weights / weights.max(axis=1)[:, None]

@@ -15,11 +15,12 @@ from cuprous.sklearn._report import on_device
 class LinearRegression(linear_model.LinearRegression):
     """scikit-learn's `LinearRegression`, fitted on the device.
 
-    Examples:
-        >>> from cuprous.sklearn import LinearRegression
-        >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-        >>> model.coef_.round(6).tolist(), round(float(model.intercept_), 6)
-        ([2.0], 1.0)
+    Examples
+    --------
+    >>> from cuprous.sklearn import LinearRegression
+    >>> model = LinearRegression().fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(6).tolist(), round(float(model.intercept_), 6)
+    ([2.0], 1.0)
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:

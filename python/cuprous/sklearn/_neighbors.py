@@ -81,31 +81,34 @@ def _reason(estimator: Any, queries: Any, k: Any) -> str:
 class NearestNeighbors(_OnDevice, neighbors.NearestNeighbors):
     """scikit-learn's `NearestNeighbors`, with `kneighbors` on the device for `algorithm="brute"`.
 
-    Examples:
-        >>> from cuprous.sklearn import NearestNeighbors
-        >>> found = NearestNeighbors(n_neighbors=1, algorithm="brute").fit([[0.0], [5.0]])
-        >>> found.kneighbors([[4.0]], return_distance=False).tolist()
-        [[1]]
+    Examples
+    --------
+    >>> from cuprous.sklearn import NearestNeighbors
+    >>> found = NearestNeighbors(n_neighbors=1, algorithm="brute").fit([[0.0], [5.0]])
+    >>> found.kneighbors([[4.0]], return_distance=False).tolist()
+    [[1]]
     """
 
 
 class KNeighborsClassifier(_OnDevice, neighbors.KNeighborsClassifier):
     """scikit-learn's `KNeighborsClassifier`, with neighbors on the device for `algorithm="brute"`.
 
-    Examples:
-        >>> from cuprous.sklearn import KNeighborsClassifier
-        >>> model = KNeighborsClassifier(n_neighbors=1, algorithm="brute", weights="distance")
-        >>> model.fit([[0.0], [5.0]], ["a", "b"]).predict([[4.0]]).tolist()
-        ['b']
+    Examples
+    --------
+    >>> from cuprous.sklearn import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(n_neighbors=1, algorithm="brute", weights="distance")
+    >>> model.fit([[0.0], [5.0]], ["a", "b"]).predict([[4.0]]).tolist()
+    ['b']
     """
 
 
 class KNeighborsRegressor(_OnDevice, neighbors.KNeighborsRegressor):
     """scikit-learn's `KNeighborsRegressor`, with neighbors on the device for `algorithm="brute"`.
 
-    Examples:
-        >>> from cuprous.sklearn import KNeighborsRegressor
-        >>> model = KNeighborsRegressor(n_neighbors=2, algorithm="brute").fit([[0.0], [2.0], [9.0]], [1.0, 3.0, 7.0])
-        >>> model.predict([[1.0]]).tolist()
-        [2.0]
+    Examples
+    --------
+    >>> from cuprous.sklearn import KNeighborsRegressor
+    >>> model = KNeighborsRegressor(n_neighbors=2, algorithm="brute").fit([[0.0], [2.0], [9.0]], [1.0, 3.0, 7.0])
+    >>> model.predict([[1.0]]).tolist()
+    [2.0]
     """

@@ -11,9 +11,12 @@ from typing import Any
 def given(estimator: Any, **parameters: Any) -> Iterator[None]:
     """Gives an estimator other parameters in a `with` block.
 
-    Args:
-        estimator: the estimator.
-        **parameters: their values by name.
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator.
+    **parameters : any
+        Their values by name.
     """
     before = {name: getattr(estimator, name) for name in parameters}
     vars(estimator).update(parameters)

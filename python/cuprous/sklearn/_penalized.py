@@ -39,22 +39,24 @@ class _Gram(linear_model.ElasticNet):
 class ElasticNet(_Gram):
     """scikit-learn's `ElasticNet`, with the products of features on the device.
 
-    Examples:
-        >>> from cuprous.sklearn import ElasticNet
-        >>> model = ElasticNet(alpha=0.1).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
-        >>> model.coef_.round(4).tolist(), round(float(model.intercept_), 4)
-        ([1.7907], 1.2093)
+    Examples
+    --------
+    >>> from cuprous.sklearn import ElasticNet
+    >>> model = ElasticNet(alpha=0.1).fit([[0.0], [1.0], [2.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(4).tolist(), round(float(model.intercept_), 4)
+    ([1.7907], 1.2093)
     """
 
 
 class Lasso(_Gram, linear_model.Lasso):
     """scikit-learn's `Lasso`, with the products of features on the device.
 
-    Examples:
-        >>> from cuprous.sklearn import Lasso
-        >>> model = Lasso(alpha=0.1).fit([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 3.0, 5.0])
-        >>> model.coef_.round(4).tolist(), round(float(model.intercept_), 4)
-        ([1.85, 0.0], 1.15)
+    Examples
+    --------
+    >>> from cuprous.sklearn import Lasso
+    >>> model = Lasso(alpha=0.1).fit([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], [1.0, 3.0, 5.0])
+    >>> model.coef_.round(4).tolist(), round(float(model.intercept_), 4)
+    ([1.85, 0.0], 1.15)
     """
 
 

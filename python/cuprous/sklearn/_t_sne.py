@@ -25,12 +25,13 @@ class _Descent(NamedTuple):
 class TSNE(manifold.TSNE):
     """scikit-learn's `TSNE` with the gradient descent on the device, for `method="exact"`.
 
-    Examples:
-        >>> from cuprous.sklearn import TSNE
-        >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
-        >>> model = TSNE(perplexity=2, method="exact", init="random", random_state=0)
-        >>> model.fit_transform(points).shape
-        (6, 2)
+    Examples
+    --------
+    >>> from cuprous.sklearn import TSNE
+    >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
+    >>> model = TSNE(perplexity=2, method="exact", init="random", random_state=0)
+    >>> model.fit_transform(points).shape
+    (6, 2)
     """
 
     def _tsne(
@@ -93,9 +94,12 @@ class TSNE(manifold.TSNE):
 class _Gradient:
     """The Kullback-Leibler divergence of the similarities of an embedding from wanted ones.
 
-    Args:
-        wanted: the similarities of all pairs.
-        degrees: degrees of freedom of Student's distribution, which gives those of the embedding.
+    Parameters
+    ----------
+    wanted : array_like
+        The similarities of all pairs.
+    degrees : int
+        Degrees of freedom of Student's distribution, which gives those of the embedding.
     """
 
     def __init__(self, wanted: Any, degrees: int) -> None:

@@ -32,32 +32,52 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Neighbors are exact, distances are Euclidean. All edges of a part of the graph move their points at once, where
     the published algorithm moves one edge at a time; embeddings are as trustworthy, and not the same.
 
-    Args:
-        n_neighbors: the neighbors of a point, itself included, that its neighborhood has.
-        n_components: dimensions of the embedding.
-        n_epochs: passes over the graph; None is 500, or 200 for more than 10,000 points.
-        learning_rate: the size of the first steps.
-        init: "spectral" (principal components if the graph is not connected), "pca", "random" or an array.
-        min_dist: the distance of points that are together in the embedding.
-        spread: the scale of the embedding.
-        set_op_mix_ratio: 1 unites the neighborhoods of two points, 0 intersects them.
-        local_connectivity: the number of neighbors to which a point is wholly connected.
-        repulsion_strength: the weight of points that are not neighbors.
-        negative_sample_rate: such points for each edge.
-        a: a parameter of the curve of similarities; None fits it to `min_dist` and `spread`.
-        b: the other one.
-        random_state: a seed, or a generator of random numbers.
+    Parameters
+    ----------
+    n_neighbors : int, default 15
+        The neighbors of a point, itself included, that its neighborhood has.
+    n_components : int, default 2
+        Dimensions of the embedding.
+    n_epochs : int, optional
+        Passes over the graph; None is 500, or 200 for more than 10,000 points.
+    learning_rate : float, default 1.0
+        The size of the first steps.
+    init : str, default "spectral"
+        "spectral" (principal components if the graph is not connected), "pca", "random" or an array.
+    min_dist : float, default 0.1
+        The distance of points that are together in the embedding.
+    spread : float, default 1.0
+        The scale of the embedding.
+    set_op_mix_ratio : float, default 1.0
+        1 unites the neighborhoods of two points, 0 intersects them.
+    local_connectivity : float, default 1.0
+        The number of neighbors to which a point is wholly connected.
+    repulsion_strength : float, default 1.0
+        The weight of points that are not neighbors.
+    negative_sample_rate : int, default 5
+        Such points for each edge.
+    a : float, optional
+        A parameter of the curve of similarities; None fits it to `min_dist` and `spread`.
+    b : float, optional
+        The other one.
+    random_state : int, optional
+        A seed, or a generator of random numbers.
 
-    Attributes:
-        embedding_: the embedded points.
-        graph_: the weights of edges, a sparse array.
-        n_features_in_: the number of features.
+    Attributes
+    ----------
+    embedding_ : array_like
+        The embedded points.
+    graph_ : array_like
+        The weights of edges, a sparse array.
+    n_features_in_ : int
+        The number of features.
 
-    Examples:
-        >>> from cuprous.sklearn import UMAP
-        >>> points = np.vstack([np.eye(8), np.eye(8) + 9])
-        >>> UMAP(n_neighbors=4, n_epochs=20, random_state=0).fit_transform(points).shape
-        (16, 2)
+    Examples
+    --------
+    >>> from cuprous.sklearn import UMAP
+    >>> points = np.vstack([np.eye(8), np.eye(8) + 9])
+    >>> UMAP(n_neighbors=4, n_epochs=20, random_state=0).fit_transform(points).shape
+    (16, 2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -114,15 +134,22 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> UMAP:
         """Embeds points.
 
-        Args:
-            X: the points, (samples, features).
-            y: ignored.
+        Parameters
+        ----------
+        X : array_like
+            The points, (samples, features).
+        y : object, optional
+            Ignored.
 
-        Returns:
+        Returns
+        -------
+        UMAP
             The estimator.
 
-        Raises:
-            ValueError: if a parameter, or the data, have another value or shape than they may.
+        Raises
+        ------
+        ValueError
+            If a parameter, or the data, have another value or shape than they may.
         """
         if self.min_dist > self.spread:
             raise ValueError(f"min_dist ({self.min_dist}) must be less than or equal to spread ({self.spread})")
@@ -147,17 +174,22 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Embeds points and returns the embedding.
 
-        Args:
-            X: the points, (samples, features).
-            y: ignored.
+        Parameters
+        ----------
+        X : array_like
+            The points, (samples, features).
+        y : object, optional
+            Ignored.
         """
         return self.fit(X, y).embedding_
 
     def transform(self, X: Any) -> Any:
         """Returns other points in the embedding; those that it was made of stay where they are.
 
-        Args:
-            X: the points, (samples, features).
+        Parameters
+        ----------
+        X : array_like
+            The points, (samples, features).
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -232,10 +264,14 @@ def memberships(distances: Any, local_connectivity: float, of_others: bool = Fal
     The nearest other point belongs to it wholly. The bandwidth is such that the strengths sum to the logarithm of the
     number of neighbors.
 
-    Args:
-        distances: of each point to its neighbors in order, the point itself among them.
-        local_connectivity: how many neighbors belong to it wholly; between two integers the distance is between theirs.
-        of_others: whether the points are not among their neighbors.
+    Parameters
+    ----------
+    distances : array_like
+        Of each point to its neighbors in order, the point itself among them.
+    local_connectivity : float
+        How many neighbors belong to it wholly; between two integers the distance is between theirs.
+    of_others : bool, default False
+        Whether the points are not among their neighbors.
     """
     count = int(distances.shape[1])
     target = float(np.log2(count))

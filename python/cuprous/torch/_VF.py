@@ -44,16 +44,23 @@ def _function(mode: str) -> Callable[..., tuple[Tensor, ...]]:
     run.__name__ = run.__qualname__ = mode.lower()
     run.__doc__ = f"""Computes the layers of `torch.nn.{mode.split("_")[0]}`, with its parameters in a list.
 
-    Args:
-        input: the inputs: (T, B, features), (B, T, features) with `batch_first`, or the data of packed steps.
-        *args: for packed steps their `batch_sizes`; the first states, the parameters, `has_biases`, `num_layers`,
-            `dropout`, `train`, `bidirectional` and, unless the steps are packed, `batch_first`.
+    Parameters
+    ----------
+    input : Tensor
+        The inputs: (T, B, features), (B, T, features) with `batch_first`, or the data of packed steps.
+    *args : any
+        For packed steps their `batch_sizes`; the first states, the parameters, `has_biases`, `num_layers`,
+        `dropout`, `train`, `bidirectional` and, unless the steps are packed, `batch_first`.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         The outputs of the last layer, and the last states of all layers.
 
-    Raises:
-        RuntimeError: for a wrong number of parameters.
+    Raises
+    ------
+    RuntimeError
+        For a wrong number of parameters.
     """
     return run
 

@@ -10,12 +10,15 @@ from cuprous.torch._settings import get_num_threads
 def show() -> str:
     """Returns a description of what computes. PyTorch describes how it was compiled.
 
-    Returns:
+    Returns
+    -------
+    str
         A text of several lines, with settings in PyTorch's form such as `USE_MKL=OFF`.
 
-    Examples:
-        >>> "USE_CUDA=ON" in torch.__config__.show()
-        True
+    Examples
+    --------
+    >>> "USE_CUDA=ON" in torch.__config__.show()
+    True
     """
     return (
         f"Cuprous {__version__} with the API of PyTorch {version.__version__.partition('+')[0]}\n"
@@ -27,12 +30,15 @@ def show() -> str:
 def parallel_info() -> str:
     """Returns a description of how operations use the processor's cores.
 
-    Returns:
+    Returns
+    -------
+    str
         A text of several lines.
 
-    Examples:
-        >>> "get_num_threads" in torch.__config__.parallel_info()
-        True
+    Examples
+    --------
+    >>> "get_num_threads" in torch.__config__.parallel_info()
+    True
     """
     return f"Cuprous parallel info:\n\ttorch.get_num_threads() : {get_num_threads()}\n\tthreads of the engine : Rayon\n"
 

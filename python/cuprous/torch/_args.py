@@ -21,9 +21,12 @@ def by_name(*functions: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
 def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Tensor]:
     """Returns the form of a function that writes the result to its first argument.
 
-    Args:
-        function: the function.
-        example: a call of the method and what it prints, for the docstring.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    example : str
+        A call of the method and what it prints, for the docstring.
     """
 
     def write(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -38,16 +41,22 @@ def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Ten
         f"{name}_",
         f"""Writes the result of `{name}` to the tensor.
 
-    Args:
-        *args: the arguments of `{name}` after the first.
-        **kwargs: the keywords of `{name}`.
+    Parameters
+    ----------
+    *args : any
+        The arguments of `{name}` after the first.
+    **kwargs : any
+        The keywords of `{name}`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself, of the same shape and dtype.
 
-    Examples:
-        >>> {call}
-        {result}
+    Examples
+    --------
+    >>> {call}
+    {result}
     """,
     )
 
@@ -55,8 +64,10 @@ def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Ten
 def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
     """Checks that arguments have their default values; each is a pair of value and default.
 
-    Raises:
-        NotImplementedError: for the first argument with another value.
+    Raises
+    ------
+    NotImplementedError
+        For the first argument with another value.
     """
     for name, (given, default) in arguments.items():
         if isinstance(given, (layout, memory_format)) and given.is_plain:
@@ -68,8 +79,10 @@ def unsupported(function: str, **arguments: tuple[Any, Any]) -> None:
 def tensor_of(x: Any, like: Tensor | None = None) -> Tensor:
     """Returns a tensor made from a tensor, an array or a number.
 
-    Raises:
-        TypeError: for anything else.
+    Raises
+    ------
+    TypeError
+        For anything else.
     """
     if isinstance(x, Tensor):
         return x
@@ -110,8 +123,10 @@ def dims_of(dim: Any) -> list[int] | None:
 def wrap_dim(dim: int, ndim: int) -> int:
     """Returns a dimension as a nonnegative index.
 
-    Raises:
-        IndexError: if the dimension is out of range.
+    Raises
+    ------
+    IndexError
+        If the dimension is out of range.
     """
     if 0 <= dim < ndim:
         return dim

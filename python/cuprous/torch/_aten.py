@@ -46,8 +46,10 @@ class Operation:
 def operation(name: str) -> Operation:
     """Returns a native operation.
 
-    Raises:
-        AttributeError: if there is neither a function nor a method of this name.
+    Raises
+    ------
+    AttributeError
+        If there is neither a function nor a method of this name.
     """
     found = vars(importlib.import_module("cuprous.torch")).get(name)
     if found is None or isinstance(found, type) or not callable(found):

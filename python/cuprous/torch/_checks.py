@@ -68,15 +68,19 @@ def _check_is_size(i: Any, message: Callable[[], str] | None = None, *, max: Any
 def sym_not(a: Any) -> bool:
     """Returns `not a`.
 
-    Args:
-        a: a bool.
-
-    Returns:
+    Parameters
+    ----------
+    a : bool
         A bool.
 
-    Examples:
-        >>> torch.sym_not(True)
-        False
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> torch.sym_not(True)
+    False
     """
     return not a
 
@@ -84,17 +88,24 @@ def sym_not(a: Any) -> bool:
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """Returns `t` if `b`, otherwise `f`.
 
-    Args:
-        b: a bool.
-        t: the result for True.
-        f: the result for False.
+    Parameters
+    ----------
+    b : bool
+        A bool.
+    t : scalar
+        The result for True.
+    f : scalar
+        The result for False.
 
-    Returns:
+    Returns
+    -------
+    callable
         One of the two.
 
-    Examples:
-        >>> torch.sym_ite(3 > 2, "more", "less")
-        'more'
+    Examples
+    --------
+    >>> torch.sym_ite(3 > 2, "more", "less")
+    'more'
     """
     return t if b else f
 
@@ -102,12 +113,14 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
 def get_default_device() -> _types.device:
     """Returns the device of new tensors.
 
-    Returns:
-        A `torch.device`.
+    Returns
+    -------
+    device
 
-    Examples:
-        >>> torch.get_default_device()
-        device(type='cpu')
+    Examples
+    --------
+    >>> torch.get_default_device()
+    device(type='cpu')
     """
     return _types.device("meta" if _types.is_meta_default() else _types.default_device())
 
@@ -115,18 +128,25 @@ def get_default_device() -> _types.device:
 def get_device_module(device: Any = None) -> Any:
     """Returns the module of a type of device: `torch.cuda` or `torch.cpu`.
 
-    Args:
-        device: a device or its name, by default the default device.
+    Parameters
+    ----------
+    device : device or str, optional
+        A device or its name, by default the default device.
 
-    Returns:
+    Returns
+    -------
+    Module
         A module.
 
-    Raises:
-        RuntimeError: for other types.
+    Raises
+    ------
+    RuntimeError
+        For other types.
 
-    Examples:
-        >>> torch.get_device_module("cpu").__name__
-        'cuprous.torch.cpu'
+    Examples
+    --------
+    >>> torch.get_device_module("cpu").__name__
+    'cuprous.torch.cpu'
     """
     kind = _types.device(device or _types.default_device()).type
     if kind not in ("cpu", "cuda"):
@@ -137,15 +157,19 @@ def get_device_module(device: Any = None) -> Any:
 def typename(obj: Any, /) -> str:
     """Returns the name of an object's type, with its module; of a tensor the legacy name.
 
-    Args:
-        obj: any object.
+    Parameters
+    ----------
+    obj : object
+        Any object.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Examples:
-        >>> torch.typename(torch.tensor(1.0))
-        'torch.FloatTensor'
+    Examples
+    --------
+    >>> torch.typename(torch.tensor(1.0))
+    'torch.FloatTensor'
     """
     if isinstance(obj, Tensor):
         return str(obj.type())
@@ -157,15 +181,19 @@ def typename(obj: Any, /) -> str:
 def is_storage(obj: Any, /) -> bool:
     """Returns True for the memory of a tensor.
 
-    Args:
-        obj: any object.
+    Parameters
+    ----------
+    obj : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_storage(torch.tensor([1.0]).untyped_storage())
-        True
+    Examples
+    --------
+    >>> torch.is_storage(torch.tensor([1.0]).untyped_storage())
+    True
     """
     return isinstance(obj, UntypedStorage)
 

@@ -16,25 +16,37 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
        copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns the tensor with another dtype, on another device, or both. It is the tensor itself if nothing changes.
 
-    Args:
-        *args: a dtype, a device or a tensor that has both, and then `non_blocking` and `copy`.
-        dtype: the dtype, by default that of the tensor.
-        device: the device, by default that of the tensor.
-        non_blocking: whether a copy from pinned memory may still be running on return.
-        copy: whether to return a copy in any case.
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    *args : dtype
+        A dtype, a device or a tensor that has both, and then `non_blocking` and `copy`.
+    dtype : dtype, optional
+        The dtype, by default that of the tensor.
+    device : device or str, optional
+        The device, by default that of the tensor.
+    non_blocking : bool, default False
+        Whether a copy from pinned memory may still be running on return.
+    copy : bool, default False
+        Whether to return a copy in any case.
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape.
 
-    Raises:
-        TypeError: for arguments that are neither a dtype nor a device.
+    Raises
+    ------
+    TypeError
+        For arguments that are neither a dtype nor a device.
 
-    Examples:
-        >>> torch.tensor([1, 2]).to(torch.float64)
-        tensor([1., 2.], dtype=torch.float64)
-        >>> torch.ones(2).to("cpu").device
-        device(type='cpu')
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).to(torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
+    >>> torch.ones(2).to("cpu").device
+    device(type='cpu')
     """
     switches = 0  # positional arguments: non_blocking, copy
     for position, arg in enumerate(args):
@@ -62,15 +74,20 @@ def _casting(method: str, name: str) -> Callable[..., Tensor]:
 
     cast.__doc__ = f"""Returns the tensor cast to {name}.
 
-    Args:
-        memory_format: the order of dimensions in memory, by default that of the tensor.
+    Parameters
+    ----------
+    memory_format : int, optional
+        The order of dimensions in memory, by default that of the tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of {name}; the tensor itself if it has the dtype.
 
-    Examples:
-        >>> torch.tensor([1, 0]).{method}().dtype
-        torch.{name}
+    Examples
+    --------
+    >>> torch.tensor([1, 0]).{method}().dtype
+    torch.{name}
     """
     return cast
 
@@ -78,18 +95,24 @@ def _casting(method: str, name: str) -> Callable[..., Tensor]:
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """Returns the legacy name of the tensor's type. With a dtype it returns the tensor cast to it.
 
-    Args:
-        dtype: a dtype, a legacy type or its name.
-        non_blocking: has no effect.
+    Parameters
+    ----------
+    dtype : dtype, optional
+        A dtype, a legacy type or its name.
+    non_blocking : bool, default False
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    str
         A string, or a tensor.
 
-    Examples:
-        >>> torch.ones(2).type()
-        'torch.FloatTensor'
-        >>> torch.ones(2).type(torch.int64)
-        tensor([1, 1])
+    Examples
+    --------
+    >>> torch.ones(2).type()
+    'torch.FloatTensor'
+    >>> torch.ones(2).type(torch.int64)
+    tensor([1, 1])
     """
     if dtype is None:
         name = next((legacy for legacy, of in _types.LEGACY.items() if of == self.dtype_name), self.dtype_name)
@@ -109,15 +132,20 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Returns the tensor with another tensor's dtype, on its device.
 
-    Args:
-        other: the tensor whose dtype and device the result gets.
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose dtype and device the result gets.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape.
 
-    Examples:
-        >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
-        tensor([1., 2.])
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).type_as(torch.tensor(0.5))
+    tensor([1., 2.])
     """
     return to(self, other)
 
@@ -128,20 +156,29 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     With `non_blocking` the copy of a pinned tensor may still be running on return. Computations that use the result
     wait for it.
 
-    Args:
-        device: the GPU, by default the current one.
-        non_blocking: whether a copy from pinned memory may still be running on return.
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, by default the current one.
+    non_blocking : bool, default False
+        Whether a copy from pinned memory may still be running on return.
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape and dtype.
 
-    Raises:
-        RuntimeError: on a machine without a GPU.
+    Raises
+    ------
+    RuntimeError
+        On a machine without a GPU.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> x = x.cuda() if torch.cuda.is_available() else x
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> x = x.cuda() if torch.cuda.is_available() else x
     """
     place = _types.device("cuda" if device is None else device)
     return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
@@ -150,15 +187,20 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """Returns the tensor in host memory.
 
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape and dtype; the tensor itself if it is there.
 
-    Examples:
-        >>> torch.ones(2).cpu().device
-        device(type='cpu')
+    Examples
+    --------
+    >>> torch.ones(2).cpu().device
+    device(type='cpu')
     """
     return in_format(_core.t_to_device(self, "cpu"), memory_format)
 
@@ -169,18 +211,25 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     It is the tensor itself without a GPU or if the tensor is already pinned. Other tensors are copied through
     page-locked staging memory anyway.
 
-    Args:
-        device: the kind of accelerator, which has to be a GPU; page-locked memory serves all of them.
+    Parameters
+    ----------
+    device : device or str, optional
+        The kind of accelerator, which has to be a GPU; page-locked memory serves all of them.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape and dtype.
 
-    Raises:
-        RuntimeError: if the tensor is not on the host, or for a device that is not a GPU.
+    Raises
+    ------
+    RuntimeError
+        If the tensor is not on the host, or for a device that is not a GPU.
 
-    Examples:
-        >>> torch.ones(2).pin_memory().device
-        device(type='cpu')
+    Examples
+    --------
+    >>> torch.ones(2).pin_memory().device
+    device(type='cpu')
     """
     if device is not None and _types.device(device).type != "cuda":
         raise RuntimeError(f"page-locked memory is that of GPUs, not of {device}; leave the device out")
@@ -194,15 +243,19 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Returns True if the tensor is in page-locked memory from `pin_memory`.
 
-    Args:
-        device: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        For PyTorch's signature; it has no effect.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.ones(2).is_pinned()
-        False
+    Examples
+    --------
+    >>> torch.ones(2).is_pinned()
+    False
     """
     return _core.t_is_pinned(self)
 
@@ -210,15 +263,20 @@ def is_pinned(self: Tensor, device: Any = None) -> bool:
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Returns the tensor if it is contiguous in a memory format (row-major by default), otherwise a copy that is.
 
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape and dtype.
 
-    Examples:
-        >>> torch.ones(2, 3).t().contiguous().stride()
-        (2, 1)
+    Examples
+    --------
+    >>> torch.ones(2, 3).t().contiguous().stride()
+    (2, 1)
     """
     return _core.t_contiguous(self) if memory_format is None else in_format(self, memory_format)
 
@@ -226,15 +284,19 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Returns True if the tensor lies in memory in the order of a format (row-major by default), without gaps.
 
-    Args:
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.ones(2, 3).t().is_contiguous()
-        False
+    Examples
+    --------
+    >>> torch.ones(2, 3).t().is_contiguous()
+    False
     """
     return has_format(self, memory_format)
 
@@ -242,12 +304,15 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 def to_numpy(self: Tensor) -> Any:
     """Returns a NumPy array of the values, from any device.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array of the same shape.
 
-    Examples:
-        >>> torch.tensor([1, 2]).to_numpy()
-        array([1, 2])
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).to_numpy()
+    array([1, 2])
     """
     return _core.to_numpy(self.as_array())
 
@@ -255,19 +320,27 @@ def to_numpy(self: Tensor) -> Any:
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """Returns a NumPy array with a copy of the values. PyTorch's CPU tensors share the memory instead.
 
-    Args:
-        force: whether tensors on a GPU and tensors that require gradients are copied as well.
+    Parameters
+    ----------
+    force : bool, default False
+        Whether tensors on a GPU and tensors that require gradients are copied as well.
 
-    Returns:
+    Returns
+    -------
+    numpy.ndarray
         A NumPy array of the same shape.
 
-    Raises:
-        RuntimeError: if the tensor requires a gradient, unless gradients are disabled.
-        TypeError: if it is on a GPU.
+    Raises
+    ------
+    RuntimeError
+        If the tensor requires a gradient, unless gradients are disabled.
+    TypeError
+        If it is on a GPU.
 
-    Examples:
-        >>> torch.tensor([1.0, 2.0]).numpy()
-        array([1., 2.], dtype=float32)
+    Examples
+    --------
+    >>> torch.tensor([1.0, 2.0]).numpy()
+    array([1., 2.], dtype=float32)
     """
     if not force:
         if self.requires_grad and _core.is_grad_enabled():
@@ -283,8 +356,10 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
     """Implements NumPy's conversion protocol.
 
-    Raises:
-        ValueError: for `copy=False`.
+    Raises
+    ------
+    ValueError
+        For `copy=False`.
     """
     if copy is False:
         raise ValueError("cannot convert a tensor to a NumPy array without a copy; use copy=None")
@@ -295,12 +370,15 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
 def tolist(self: Tensor) -> Any:
     """Returns nested lists of Python numbers.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         Nested lists, or a number for a tensor without dimensions.
 
-    Examples:
-        >>> torch.tensor([[1, 2], [3, 4]]).tolist()
-        [[1, 2], [3, 4]]
+    Examples
+    --------
+    >>> torch.tensor([[1, 2], [3, 4]]).tolist()
+    [[1, 2], [3, 4]]
     """
     return self.detach().to_numpy().tolist()
 

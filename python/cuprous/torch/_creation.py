@@ -74,22 +74,31 @@ def tensor(
 
     Floats without a dtype get the default dtype, and integers get int64.
 
-    Args:
-        data: a number, nested sequences of numbers, an array or a tensor.
-        dtype: the dtype, by default that of the data.
-        device: the device, by default that of a tensor, otherwise the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    data : Tensor
+        A number, nested sequences of numbers, an array or a tensor.
+    dtype : dtype, optional
+        The dtype, by default that of the data.
+    device : device or str, optional
+        The device, by default that of a tensor, otherwise the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the data.
 
-    Examples:
-        >>> torch.tensor([[1, 2], [3, 4]])
-        tensor([[1, 2],
-                [3, 4]])
-        >>> torch.tensor([1, 2], dtype=torch.float64)
-        tensor([1., 2.], dtype=torch.float64)
+    Examples
+    --------
+    >>> torch.tensor([[1, 2], [3, 4]])
+    tensor([[1, 2],
+            [3, 4]])
+    >>> torch.tensor([1, 2], dtype=torch.float64)
+    tensor([1., 2.], dtype=torch.float64)
     """
     if isinstance(data, _core.ndarray):
         data = _core.t_wrap(data)
@@ -139,18 +148,25 @@ def _has_numpy(data: Any) -> bool:
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """Returns a tensor that shares the memory of a tensor or array if dtype and device allow it, otherwise a copy.
 
-    Args:
-        data: a number, nested sequences of numbers, an array or a tensor.
-        dtype: the dtype, by default that of the data.
-        device: the device, by default that of the data.
+    Parameters
+    ----------
+    data : Tensor
+        A number, nested sequences of numbers, an array or a tensor.
+    dtype : dtype, optional
+        The dtype, by default that of the data.
+    device : device or str, optional
+        The device, by default that of the data.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the data.
 
-    Examples:
-        >>> x = torch.tensor([1.0, 2.0])
-        >>> torch.as_tensor(x) is x
-        True
+    Examples
+    --------
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.as_tensor(x) is x
+    True
     """
     if isinstance(data, _core.ndarray):
         data = _core.t_wrap(data)
@@ -163,22 +179,33 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
             requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor of values, arrays or tensors.
 
-    Args:
-        obj: the values.
-        dtype: the dtype, by default the default dtype.
-        device: the device, by default that of the values.
-        copy: True for a copy in any case; False to raise where a copy would be needed.
-        requires_grad: whether the tensor requires gradients.
+    Parameters
+    ----------
+    obj : Tensor
+        The values.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    device : device or str, optional
+        The device, by default that of the values.
+    copy : bool, optional
+        True for a copy in any case; False to raise where a copy would be needed.
+    requires_grad : bool, default False
+        Whether the tensor requires gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the values.
 
-    Raises:
-        ValueError: for `copy=False` and values that have to be copied.
+    Raises
+    ------
+    ValueError
+        For `copy=False` and values that have to be copied.
 
-    Examples:
-        >>> torch.asarray([1, 2], dtype=torch.float32)
-        tensor([1., 2.])
+    Examples
+    --------
+    >>> torch.asarray([1, 2], dtype=torch.float32)
+    tensor([1., 2.])
     """
     if isinstance(obj, FileStorage):
         obj = obj.content.copy()
@@ -194,18 +221,25 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 def from_numpy(ndarray: Any) -> Tensor:
     """Returns a tensor with a copy of a NumPy array's values. PyTorch's CPU tensors share the memory instead.
 
-    Args:
-        ndarray: a NumPy array.
+    Parameters
+    ----------
+    ndarray : numpy.ndarray
+        A NumPy array.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the array's shape and dtype, in host memory.
 
-    Raises:
-        TypeError: for other objects.
+    Raises
+    ------
+    TypeError
+        For other objects.
 
-    Examples:
-        >>> torch.from_numpy(np.arange(3))
-        tensor([0, 1, 2])
+    Examples
+    --------
+    >>> torch.from_numpy(np.arange(3))
+    tensor([0, 1, 2])
     """
     import numpy as np
 
@@ -217,17 +251,24 @@ def from_numpy(ndarray: Any) -> Tensor:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Returns a tensor that shares the memory of another library's array.
 
-    Args:
-        ext_tensor: an object with the DLPack protocol.
-        device: the device of the result; by default that of the memory.
-        copy: True always copies, False never, None (the default) only if needed.
+    Parameters
+    ----------
+    ext_tensor : object
+        An object with the DLPack protocol.
+    device : device or str, optional
+        The device of the result; by default that of the memory.
+    copy : bool, optional
+        True always copies, False never, None (the default) only if needed.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of its shape and dtype, on its device.
 
-    Examples:
-        >>> torch.from_dlpack(cp.arange(3.0, device="cpu")).shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> torch.from_dlpack(cp.arange(3.0, device="cpu")).shape
+    torch.Size([3])
     """
     target = None if device is None else resolve_device(device)
     return _core.t_wrap(import_(ext_tensor, device=target, copy=copy))
@@ -251,23 +292,35 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
         name,
         f"""Returns a tensor filled with {name}.
 
-    Args:
-        *sizes_: the extents, as integers or as one sequence.
-        size: the extents as a sequence, in place of `sizes_`.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    *sizes_ : int or sequence of ints
+        The extents, as integers or as one sequence.
+    size : int or tuple of ints, optional
+        The extents as a sequence, in place of `sizes_`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Examples:
-        >>> torch.{name}(2, 3)
-        tensor([[{value}., {value}., {value}.],
-                [{value}., {value}., {value}.]])
+    Examples
+    --------
+    >>> torch.{name}(2, 3)
+    tensor([[{value}., {value}., {value}.],
+            [{value}., {value}., {value}.]])
     """,
     )
 
@@ -279,23 +332,36 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns a tensor whose elements are not set to anything in particular.
 
-    Args:
-        *sizes_: the extents, as integers or as one sequence.
-        size: the extents as a sequence, in place of `sizes_`.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    *sizes_ : int or sequence of ints
+        The extents, as integers or as one sequence.
+    size : int or tuple of ints, optional
+        The extents as a sequence, in place of `sizes_`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Examples:
-        >>> torch.empty(2, 3).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.empty(2, 3).shape
+    torch.Size([2, 3])
     """
     name, device_name = _options("empty", out, dtype, device, layout)
     result = in_format(_core.t_empty(_extents(sizes_, size), name, device_name), memory_format)
@@ -306,23 +372,35 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor filled with a value, whose type determines the dtype unless one is given.
 
-    Args:
-        size: the extents.
-        fill_value: the value.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default that of the value: bool, int64 or the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    size : sequence of ints
+        The extents.
+    fill_value : number
+        The value.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default that of the value: bool, int64 or the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Examples:
-        >>> torch.full((2, 2), 7)
-        tensor([[7, 7],
-                [7, 7]])
+    Examples
+    --------
+    >>> torch.full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
     """
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
@@ -342,25 +420,38 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
            device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns the numbers from `start` to below `end` in steps.
 
-    Args:
-        start: the first number; with one argument, the end, and numbers start at 0.
-        end: the bound, which is not included.
-        step: the difference of neighbors.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default int64 if all arguments are integers, otherwise the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    start : scalar
+        The first number; with one argument, the end, and numbers start at 0.
+    end : Tensor, optional
+        The bound, which is not included.
+    step : int, default 1
+        The difference of neighbors.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default int64 if all arguments are integers, otherwise the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of one dimension.
 
-    Examples:
-        >>> torch.arange(3)
-        tensor([0, 1, 2])
-        >>> torch.arange(1.0, 2.0, 0.5)
-        tensor([1.0000, 1.5000])
+    Examples
+    --------
+    >>> torch.arange(3)
+    tensor([0, 1, 2])
+    >>> torch.arange(1.0, 2.0, 0.5)
+    tensor([1.0000, 1.5000])
     """
     if end is None:
         start, end = 0, start
@@ -383,23 +474,36 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns evenly spaced numbers from `start` to `end`, both included.
 
-    Args:
-        start: the first number.
-        end: the last number.
-        steps: the number of elements.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    start : scalar
+        The first number.
+    end : number
+        The last number.
+    steps : int
+        The number of elements.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (steps).
 
-    Examples:
-        >>> torch.linspace(0, 1, 5)
-        tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    Examples
+    --------
+    >>> torch.linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     name, device_name = _options("linspace", out, dtype, device, layout)
     if steps < 0:
@@ -416,19 +520,28 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
     """Returns powers whose exponents are evenly spaced from `start` to `end`.
 
-    Args:
-        start: the exponent of the first number.
-        end: the exponent of the last number.
-        steps: the number of elements.
-        base: the base.
-        **options: the keywords of `linspace`.
+    Parameters
+    ----------
+    start : scalar
+        The exponent of the first number.
+    end : number
+        The exponent of the last number.
+    steps : int
+        The number of elements.
+    base : float, default 10.0
+        The base.
+    **options : any
+        The keywords of `linspace`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (steps).
 
-    Examples:
-        >>> torch.logspace(0, 2, 3)
-        tensor([  1.,  10., 100.])
+    Examples
+    --------
+    >>> torch.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
     """
     requires_grad, pin_memory, out = (options.pop(name, None) for name in ("requires_grad", "pin_memory", "out"))
     if out is not None:
@@ -444,23 +557,35 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
         requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a matrix with ones on the diagonal and zeros elsewhere.
 
-    Args:
-        n: the number of rows.
-        m: the number of columns, by default `n`.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    n : int
+        The number of rows.
+    m : int, optional
+        The number of columns, by default `n`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (n, m).
 
-    Examples:
-        >>> torch.eye(2)
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     name, device_name = _options("eye", out, dtype, device, layout)
     m = n if m is None else m
@@ -486,24 +611,36 @@ def _like(function: str, make: Callable[..., Tensor], *arguments: str) -> Callab
         function,
         f"""Returns `{source}` with the shape, dtype and device of a tensor.
 
-    Args:
-        input: the tensor, of any shape and dtype.
-        *args: the arguments of `{source}` after the extents.
-        dtype: another dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: another device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        memory_format: the order of dimensions in memory, by default row-major.
-        **options: further keywords of `{source}`.
+    Parameters
+    ----------
+    input : Tensor
+        The tensor, of any shape and dtype.
+    *args : any
+        The arguments of `{source}` after the extents.
+    dtype : dtype, optional
+        Another dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        Another device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
+    **options : any
+        Further keywords of `{source}`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> x = torch.zeros(2, 3, dtype=torch.float64)
-        >>> y = torch.{function}({call})
-        >>> y.shape, y.dtype
-        (torch.Size([2, 3]), torch.float64)
+    Examples
+    --------
+    >>> x = torch.zeros(2, 3, dtype=torch.float64)
+    >>> y = torch.{function}({call})
+    >>> y.shape, y.dtype
+    (torch.Size([2, 3]), torch.float64)
     """,
     )
 
@@ -540,15 +677,19 @@ class legacy:
 
     Calling one with sizes or values creates a tensor. `x.type(…)` converts to it, and `isinstance` checks for it.
 
-    Args:
-        name: the name of the dtype.
-        device: the device, by default the CPU.
+    Parameters
+    ----------
+    name : str
+        The name of the dtype.
+    device : device or str, optional
+        The device, by default the CPU.
 
-    Examples:
-        >>> torch.LongTensor([1, 2])
-        tensor([1, 2])
-        >>> isinstance(torch.tensor([1.0]), torch.FloatTensor)
-        True
+    Examples
+    --------
+    >>> torch.LongTensor([1, 2])
+    tensor([1, 2])
+    >>> isinstance(torch.tensor([1.0]), torch.FloatTensor)
+    True
     """
 
     def __init__(self, name: str, device: Any = None) -> None:
@@ -562,9 +703,10 @@ class legacy:
     def is_cuda(self) -> bool:
         """True for a type of CUDA tensors.
 
-        Examples:
-            >>> torch.FloatTensor.is_cuda
-            False
+        Examples
+        --------
+        >>> torch.FloatTensor.is_cuda
+        False
         """
         return self.device is not None
 
@@ -586,14 +728,19 @@ class legacy:
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype and device from a legacy type such as `torch.cuda.FloatTensor`, or from its name.
 
-    Args:
-        t: the type or its name.
+    Parameters
+    ----------
+    t : scalar
+        The type or its name.
 
-    Raises:
-        TypeError: if the type is not one of floats.
+    Raises
+    ------
+    TypeError
+        If the type is not one of floats.
 
-    Examples:
-        >>> torch.set_default_tensor_type(torch.FloatTensor)
+    Examples
+    --------
+    >>> torch.set_default_tensor_type(torch.FloatTensor)
     """
     if isinstance(t, str):
         path, _, name = t.removeprefix("torch.").rpartition(".")

@@ -28,8 +28,10 @@ def _is_unordered(target: Tensor) -> bool:
 def alert(function: str, target: Tensor) -> None:
     """Reports an operation that combines floats in an unspecified order on the target's device. Called before it runs.
 
-    Raises:
-        RuntimeError: in deterministic mode. With `warn_only` it is a warning.
+    Raises
+    ------
+    RuntimeError
+        In deterministic mode. With `warn_only` it is a warning.
     """
     if not _is_unordered(target):
         return

@@ -22,18 +22,25 @@ def _triangle(input: Tensor, diagonal: int, lower: bool) -> Tensor:
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Returns the lower triangle, with zeros elsewhere.
 
-    Args:
-        input: a tensor of at least two dimensions.
-        diagonal: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+    diagonal : int, default 0
+        The diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.tril(torch.ones(2, 2))
-        tensor([[1., 0.],
-                [1., 1.]])
+    Examples
+    --------
+    >>> torch.tril(torch.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
     """
     return write_out(out, _triangle(input, diagonal, True))
 
@@ -41,18 +48,25 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Returns the upper triangle, with zeros elsewhere.
 
-    Args:
-        input: a tensor of at least two dimensions.
-        diagonal: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+    diagonal : int, default 0
+        The diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.triu(torch.ones(2, 2))
-        tensor([[1., 1.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.triu(torch.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
     """
     return write_out(out, _triangle(input, diagonal, False))
 
@@ -60,18 +74,26 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Returns a view of diagonals, along the last dimension.
 
-    Args:
-        input: a tensor of at least two dimensions.
-        offset: the diagonal; 0 is the main one, positive ones are above it.
-        dim1: the dimension of the rows.
-        dim2: the dimension of the columns.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+    offset : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
+    dim1 : int, default 0
+        The dimension of the rows.
+    dim2 : int, default 1
+        The dimension of the columns.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory, without the two dimensions and with a new last one.
 
-    Examples:
-        >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
-        tensor([1, 4])
+    Examples
+    --------
+    >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
     """
     a, b = wrap_dim(dim1, input.ndim), wrap_dim(dim2, input.ndim)
     shape, strides = input.dims, input.stride_tuple()
@@ -86,17 +108,23 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """Returns the diagonal of a matrix, or a matrix with a vector on its diagonal.
 
-    Args:
-        input: a vector or a matrix.
-        diagonal: the diagonal; 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    input : Tensor
+        A vector or a matrix.
+    diagonal : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A vector for a matrix, and a matrix for a vector.
 
-    Examples:
-        >>> torch.diag(torch.tensor([1, 2]))
-        tensor([[1, 0],
-                [0, 2]])
+    Examples
+    --------
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
     """
     if input.ndim == 2:
         return _core.t_cast(globals()["diagonal"](input, diagonal), input.dtype_name)
@@ -106,18 +134,26 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Returns matrices with the elements of the last dimension on their diagonals.
 
-    Args:
-        input: a tensor of at least one dimension.
-        offset: the diagonal; 0 is the main one, positive ones are above it.
-        dim1: the dimension of the rows.
-        dim2: the dimension of the columns.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
+    offset : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
+    dim1 : int, default -2
+        The dimension of the rows.
+    dim2 : int, default -1
+        The dimension of the columns.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with one more dimension.
 
-    Examples:
-        >>> torch.diag_embed(torch.tensor([[1, 2], [3, 4]])).shape
-        torch.Size([2, 2, 2])
+    Examples
+    --------
+    >>> torch.diag_embed(torch.tensor([[1, 2], [3, 4]])).shape
+    torch.Size([2, 2, 2])
     """
     n = input.dims[-1] + abs(offset)
     out = _core.t_full([*input.dims[:-1], n, n], 0, input.dtype_name, input.device_name)

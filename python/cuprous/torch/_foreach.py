@@ -23,8 +23,10 @@ _BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "pow": "pow",
 def _spread(operand: Any, count: int) -> list[Any]:
     """Returns an operand for each of the tensors.
 
-    Raises:
-        RuntimeError: for a list of another length.
+    Raises
+    ------
+    RuntimeError
+        For a list of another length.
     """
     if isinstance(operand, (list, tuple)):
         if len(operand) != count:

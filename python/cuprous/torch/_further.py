@@ -26,16 +26,21 @@ class frexp_result(NamedTuple):
 def fliplr(input: Tensor) -> Tensor:
     """Returns the tensor with its second dimension reversed.
 
-    Args:
-        input: a tensor of at least two dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape, as a copy.
 
-    Examples:
-        >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
-        tensor([[2, 1],
-                [4, 3]])
+    Examples
+    --------
+    >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
     """
     return _joining.flip(input, [1])
 
@@ -43,16 +48,21 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """Returns the tensor with its first dimension reversed.
 
-    Args:
-        input: a tensor of at least one dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape, as a copy.
 
-    Examples:
-        >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
-        tensor([[3, 4],
-                [1, 2]])
+    Examples
+    --------
+    >>> torch.flipud(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
     """
     return _joining.flip(input, [0])
 
@@ -60,16 +70,22 @@ def flipud(input: Tensor) -> Tensor:
 def ldexp(input: Any, other: Any) -> Tensor:
     """Returns `input * 2**other`.
 
-    Args:
-        input: a tensor or number.
-        other: the exponents, a tensor or number.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number.
+    other : Tensor or number
+        The exponents, a tensor or number.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([3, 2]))
-        tensor([ 8., 12.])
+    Examples
+    --------
+    >>> torch.ldexp(torch.tensor([1.0, 3.0]), torch.tensor([3, 2]))
+    tensor([ 8., 12.])
     """
     exponents = tensor_of(other)
     if exponents.is_complex():
@@ -82,18 +98,25 @@ def frexp(input: Tensor) -> frexp_result:
 
     Infinities, NaN and zeros are their own mantissas, with the exponent 0.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    frexp_result
         The named tuple `(mantissa, exponent)`, with int32 exponents.
 
-    Raises:
-        RuntimeError: if the dtype is not a floating one.
+    Raises
+    ------
+    RuntimeError
+        If the dtype is not a floating one.
 
-    Examples:
-        >>> torch.frexp(torch.tensor([4.0, 10.0])).mantissa
-        tensor([0.5000, 0.6250])
+    Examples
+    --------
+    >>> torch.frexp(torch.tensor([4.0, 10.0])).mantissa
+    tensor([0.5000, 0.6250])
     """
     if not input.is_floating_point():
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
@@ -103,15 +126,20 @@ def frexp(input: Tensor) -> frexp_result:
 def isposinf(input: Tensor) -> Tensor:
     """Returns, for each element, whether it is positive infinity.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.isposinf(torch.tensor([1.0, float("inf")]))
-        tensor([False,  True])
+    Examples
+    --------
+    >>> torch.isposinf(torch.tensor([1.0, float("inf")]))
+    tensor([False,  True])
     """
     return _map("equal", input, math.inf)
 
@@ -119,15 +147,20 @@ def isposinf(input: Tensor) -> Tensor:
 def isneginf(input: Tensor) -> Tensor:
     """Returns, for each element, whether it is negative infinity.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.isneginf(torch.tensor([1.0, -float("inf")]))
-        tensor([False,  True])
+    Examples
+    --------
+    >>> torch.isneginf(torch.tensor([1.0, -float("inf")]))
+    tensor([False,  True])
     """
     return _map("equal", input, -math.inf)
 
@@ -135,15 +168,20 @@ def isneginf(input: Tensor) -> Tensor:
 def isreal(input: Tensor) -> Tensor:
     """Returns, for each element, whether its imaginary part is 0.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.isreal(torch.tensor([1 + 0j, 1 + 2j]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.isreal(torch.tensor([1 + 0j, 1 + 2j]))
+    tensor([ True, False])
     """
     return _map("equal", _map("imag", input), 0) if input.is_complex() else _map("equal", input, input) | True
 
@@ -151,18 +189,24 @@ def isreal(input: Tensor) -> Tensor:
 def is_nonzero(input: Tensor) -> bool:
     """Returns True if a tensor of one element is not zero.
 
-    Args:
-        input: a tensor of one element.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of one element.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        RuntimeError: for another number of elements.
+    Raises
+    ------
+    RuntimeError
+        For another number of elements.
 
-    Examples:
-        >>> torch.is_nonzero(torch.tensor([2.0]))
-        True
+    Examples
+    --------
+    >>> torch.is_nonzero(torch.tensor([2.0]))
+    True
     """
     if input.numel() != 1:
         raise RuntimeError(f"Boolean value of Tensor with {input.numel()} values is ambiguous")
@@ -172,16 +216,21 @@ def is_nonzero(input: Tensor) -> bool:
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Returns True if the shapes are equal.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        other: another tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    other : Tensor
+        Another tensor.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_same_size(torch.ones(2, 3), torch.zeros(2, 3))
-        True
+    Examples
+    --------
+    >>> torch.is_same_size(torch.ones(2, 3), torch.zeros(2, 3))
+    True
     """
     return input.dims == other.dims
 
@@ -189,18 +238,25 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 def positive(input: Tensor) -> Tensor:
     """Returns the tensor itself.
 
-    Args:
-        input: a tensor of any dtype but bool.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any dtype but bool.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        RuntimeError: for bools.
+    Raises
+    ------
+    RuntimeError
+        For bools.
 
-    Examples:
-        >>> torch.positive(torch.tensor([-1.0]))
-        tensor([-1.])
+    Examples
+    --------
+    >>> torch.positive(torch.tensor([-1.0]))
+    tensor([-1.])
     """
     if input.dtype_name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
@@ -211,20 +267,30 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
                   pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor without dimensions. Without a dtype it has the default dtype.
 
-    Args:
-        s: a number.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    s : float
+        A number.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape ().
 
-    Examples:
-        >>> torch.scalar_tensor(3)
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.scalar_tensor(3)
+    tensor(3.)
     """
     unsupported("scalar_tensor", layout=(layout, None))
     return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
@@ -235,21 +301,32 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
                   device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a tensor with the given strides, whose elements are not set to anything in particular.
 
-    Args:
-        size: the extents.
-        stride: the strides in elements.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    size : sequence of ints
+        The extents.
+    stride : sequence of ints
+        The strides in elements.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Examples:
-        >>> torch.empty_strided((2, 3), (1, 2)).stride()
-        (1, 2)
+    Examples
+    --------
+    >>> torch.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
     """
     last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if math.prod(size) else -1
     memory = _creation.empty(last + 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
@@ -259,22 +336,33 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """Returns a tensor with a copy of a buffer's bytes. PyTorch's tensors share the memory instead.
 
-    Args:
-        buffer: an object with Python's buffer protocol.
-        dtype: the dtype of the elements.
-        count: the number of elements, -1 for all.
-        offset: the bytes before the first element.
-        requires_grad: whether operations on the result are recorded for gradients.
+    Parameters
+    ----------
+    buffer : object
+        An object with Python's buffer protocol.
+    dtype : dtype
+        The dtype of the elements.
+    count : int, default -1
+        The number of elements, -1 for all.
+    offset : int, default 0
+        The bytes before the first element.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of one dimension.
 
-    Raises:
-        ValueError: if the buffer has less than `count` elements after `offset` bytes.
+    Raises
+    ------
+    ValueError
+        If the buffer has less than `count` elements after `offset` bytes.
 
-    Examples:
-        >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
-        tensor([1, 2], dtype=torch.int16)
+    Examples
+    --------
+    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
     """
     import numpy as np
 
@@ -290,17 +378,23 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Returns views of consecutive parts of several sizes.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        split_sizes: the extents of the parts, whose sum is that of the dimension.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    split_sizes : sequence of ints
+        The extents of the parts, whose sum is that of the dimension.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Examples:
-        >>> torch.split_with_sizes(torch.arange(5), [2, 3])
-        (tensor([0, 1]), tensor([2, 3, 4]))
+    Examples
+    --------
+    >>> torch.split_with_sizes(torch.arange(5), [2, 3])
+    (tensor([0, 1]), tensor([2, 3, 4]))
     """
     return _joining.split(input, list(split_sizes), dim)
 
@@ -308,16 +402,22 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     """Returns the coordinates of flat indices in a shape.
 
-    Args:
-        indices: int64 indices of the flattened shape.
-        shape: the extents.
+    Parameters
+    ----------
+    indices : Tensor
+        int64 indices of the flattened shape.
+    shape : int or tuple of ints
+        The extents.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of int64 tensors, one for each dimension.
 
-    Examples:
-        >>> torch.unravel_index(torch.tensor([4]), (2, 3))
-        (tensor([1]), tensor([1]))
+    Examples
+    --------
+    >>> torch.unravel_index(torch.tensor([4]), (2, 3))
+    (tensor([1]), tensor([1]))
     """
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     found = []
@@ -330,17 +430,23 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """Returns a matrix with the elements on a diagonal.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        offset: the diagonal; 0 is the main one, positive ones are above it.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    offset : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A square matrix.
 
-    Examples:
-        >>> torch.diagflat(torch.tensor([1, 2]))
-        tensor([[1, 0],
-                [0, 2]])
+    Examples
+    --------
+    >>> torch.diagflat(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
     """
     return _diagonals.diag(input.reshape(-1), offset)
 
@@ -348,16 +454,22 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Returns the product of the conjugate of a vector with a vector.
 
-    Args:
-        input: a vector of n elements.
-        other: a vector of n elements and of the same dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A vector of n elements.
+    other : Tensor
+        A vector of n elements and of the same dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape ().
 
-    Examples:
-        >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
-        tensor(2.-2.j)
+    Examples
+    --------
+    >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
+    tensor(2.-2.j)
     """
     return _products.dot(_map("conjugate", input) if input.is_complex() else input, other)
 
@@ -365,20 +477,29 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Returns `beta * input + alpha * outer(vec1, vec2)`.
 
-    Args:
-        input: a tensor that broadcasts with (n, m).
-        vec1: a vector of n elements.
-        vec2: a vector of m elements.
-        beta: the factor of `input`.
-        alpha: the factor of the product.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor that broadcasts with (n, m).
+    vec1 : Tensor
+        A vector of n elements.
+    vec2 : Tensor
+        A vector of m elements.
+    beta : number, default 1
+        The factor of `input`.
+    alpha : number, default 1
+        The factor of the product.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (n, m).
 
-    Examples:
-        >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-        tensor([[3., 4.],
-                [6., 8.]])
+    Examples
+    --------
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
     """
     product = vec1[:, None] * vec2 * alpha
     return product if beta == 0 else product + input * beta
@@ -387,19 +508,28 @@ def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) 
 def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """Returns `beta * input` plus `alpha` times the sum of the products of two batches of matrices.
 
-    Args:
-        input: a tensor that broadcasts with (n, p).
-        batch1: a tensor of shape (b, n, m).
-        batch2: a tensor of shape (b, m, p).
-        beta: the factor of `input`.
-        alpha: the factor of the sum.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor that broadcasts with (n, p).
+    batch1 : Tensor
+        A tensor of shape (b, n, m).
+    batch2 : Tensor
+        A tensor of shape (b, m, p).
+    beta : number, default 1
+        The factor of `input`.
+    alpha : number, default 1
+        The factor of the sum.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (n, p).
 
-    Examples:
-        >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
-        tensor([[6.]])
+    Examples
+    --------
+    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
+    tensor([[6.]])
     """
     product = _products.matmul(batch1, batch2).sum(0)
     alpha, beta = (_products.factor(product, x) for x in (alpha, beta))
@@ -411,15 +541,20 @@ def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any
 def chain_matmul(*matrices: Any) -> Tensor:
     """Returns the product of several matrices.
 
-    Args:
-        *matrices: matrices whose neighbors fit.
+    Parameters
+    ----------
+    *matrices : any
+        Matrices whose neighbors fit.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix.
 
-    Examples:
-        >>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1))
-        tensor([[6.]])
+    Examples
+    --------
+    >>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1))
+    tensor([[6.]])
     """
     return multi_dot(matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices)
 
@@ -427,19 +562,26 @@ def chain_matmul(*matrices: Any) -> Tensor:
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Returns the matrix of powers of a vector's elements.
 
-    Args:
-        x: a vector of n elements.
-        N: the number of columns, by default n.
-        increasing: whether powers increase from left to right; they decrease otherwise.
+    Parameters
+    ----------
+    x : Tensor
+        A vector of n elements.
+    N : int, optional
+        The number of columns, by default n.
+    increasing : bool, default False
+        Whether powers increase from left to right; they decrease otherwise.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (n, N).
 
-    Examples:
-        >>> torch.vander(torch.tensor([1, 2, 3]), 3)
-        tensor([[1, 1, 1],
-                [4, 2, 1],
-                [9, 3, 1]])
+    Examples
+    --------
+    >>> torch.vander(torch.tensor([1, 2, 3]), 3)
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
     """
     count = x.numel() if N is None else N
     powers = _creation.arange(count, device=x.device)
@@ -450,18 +592,26 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0, dim: int = -1) -> Tensor:
     """Returns the running integral along a dimension by the trapezoidal rule.
 
-    Args:
-        y: the values of the function, a tensor of at least one dimension.
-        x: the positions of the values; None for equal distances.
-        dx: the distance of neighbors, without `x`.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    y : Tensor
+        The values of the function, a tensor of at least one dimension.
+    x : Tensor, optional
+        The positions of the values; None for equal distances.
+    dx : float, default 1.0
+        The distance of neighbors, without `x`.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with one element less along the dimension.
 
-    Examples:
-        >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
-        tensor([1.5000, 4.0000])
+    Examples
+    --------
+    >>> torch.cumulative_trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
     """
     n = y.dims[dim]
     pairs = _shape.narrow(y, dim, 1, n - 1) + _shape.narrow(y, dim, 0, n - 1)
@@ -478,15 +628,19 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0,
 def get_device(input: Tensor) -> int:
     """Returns the index of a tensor's GPU, or -1 for the CPU.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.get_device(torch.ones(1))
-        -1
+    Examples
+    --------
+    >>> torch.get_device(torch.ones(1))
+    -1
     """
     return input.get_device()
 
@@ -494,12 +648,14 @@ def get_device(input: Tensor) -> int:
 def is_inference_mode_enabled() -> bool:
     """Returns False: `inference_mode` is `no_grad`, and tensors are ordinary ones.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_inference_mode_enabled()
-        False
+    Examples
+    --------
+    >>> torch.is_inference_mode_enabled()
+    False
     """
     return False
 
@@ -507,16 +663,22 @@ def is_inference_mode_enabled() -> bool:
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """Returns the logarithm of the multivariate gamma function of dimension p.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : int
+        The dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.mvlgamma(torch.tensor([2.0, 3.0]), 1)
-        tensor([0.0000, 0.6931])
+    Examples
+    --------
+    >>> torch.mvlgamma(torch.tensor([2.0, 3.0]), 1)
+    tensor([0.0000, 0.6931])
     """
     steps = _creation.arange(p, dtype=input.dtype, device=input.device)
     terms = _map("gammaln", input[..., None] - steps / 2)
@@ -526,16 +688,24 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the product of two int8 matrices, which is summed as int32.
 
-    Args:
-        input: a matrix (m, n) of dtype int8.
-        mat2: a matrix (n, p) of dtype int8.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix (m, n) of dtype int8.
+    mat2 : Tensor
+        A matrix (n, p) of dtype int8.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix (m, p) of dtype int32.
 
-    Raises:
-        RuntimeError: for other dtypes or numbers of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For other dtypes or numbers of dimensions.
     """
     if (input.dtype_name, mat2.dtype_name) != ("int8", "int8"):
         raise RuntimeError(f"_int_mm: expected two matrices of torch.int8, got {input.dtype} and {mat2.dtype}")
@@ -545,18 +715,25 @@ def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor
 def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the root of the sum of squares.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: a dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        A dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
-        tensor(5.)
+    Examples
+    --------
+    >>> torch.frobenius_norm(torch.tensor([[3.0, 4.0]]), (0, 1))
+    tensor(5.)
     """
     return vector_norm(input, 2, dim, keepdim, out=out)
 
@@ -564,13 +741,20 @@ def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out
 def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any = None) -> Tensor:
     """Returns the gradient of what softmax got, from that of its result.
 
-    Args:
-        grad_output: the gradient of the result.
-        output: the result of softmax.
-        dim: the dimension along which it sums to 1.
-        input_dtype: the dtype of the gradient, by default that of `output`.
+    Parameters
+    ----------
+    grad_output : Tensor
+        The gradient of the result.
+    output : Tensor
+        The result of softmax.
+    dim : int
+        The dimension along which it sums to 1.
+    input_dtype : dtype, optional
+        The dtype of the gradient, by default that of `output`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `output`.
     """
     weighted = _map("multiply", grad_output, output)

@@ -29,17 +29,24 @@ def _incomplete(name: str, special: str, kind: str, result: str) -> Callable[...
         name,
         f"""Returns the regularized {kind} incomplete gamma function, as `torch.special.{special}`.
 
-    Args:
-        input: the parameter a, which has no derivative.
-        other: the argument x, a tensor or number that broadcasts with `input`.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        The parameter a, which has no derivative.
+    other : Tensor
+        The argument x, a tensor or number that broadcasts with `input`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.{name}(torch.tensor([1.0]), torch.tensor([0.5]))
-        tensor([{result}])
+    Examples
+    --------
+    >>> torch.{name}(torch.tensor([1.0]), torch.tensor([0.5]))
+    tensor([{result}])
     """,
     )
 
@@ -51,20 +58,29 @@ igammac = _incomplete("igammac", "gammaincc", "upper", "0.6065")
 def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the n-th derivative of the digamma function.
 
-    Args:
-        n: the order, a nonnegative integer.
-        input: a tensor of positive numbers.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    n : int
+        The order, a nonnegative integer.
+    input : Tensor
+        A tensor of positive numbers.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a negative order.
+    Raises
+    ------
+    RuntimeError
+        For a negative order.
 
-    Examples:
-        >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
-        tensor([1.6449, 0.6449])
+    Examples
+    --------
+    >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))
+    tensor([1.6449, 0.6449])
     """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
@@ -76,15 +92,20 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def _polygamma_of(self: Tensor, n: int) -> Tensor:
     """Returns the n-th derivative of the digamma function.
 
-    Args:
-        n: the order, a nonnegative integer.
+    Parameters
+    ----------
+    n : int
+        The order, a nonnegative integer.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape of the tensor.
 
-    Examples:
-        >>> torch.tensor([1.0, 2.0]).polygamma(1)
-        tensor([1.6449, 0.6449])
+    Examples
+    --------
+    >>> torch.tensor([1.0, 2.0]).polygamma(1)
+    tensor([1.6449, 0.6449])
     """
     return polygamma(n, self)
 

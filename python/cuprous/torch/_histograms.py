@@ -19,18 +19,26 @@ histogram_result = namedtuple("histogram_result", ("hist", "bin_edges"))
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """Returns the number of elements in each of equal parts of a range.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        bins: the number of parts.
-        min: the lower end of the range.
-        max: the upper end; if both are 0, the range is that of the elements.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    bins : int, default 100
+        The number of parts.
+    min : float, default 0
+        The lower end of the range.
+    max : float, default 0
+        The upper end; if both are 0, the range is that of the elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A vector of `bins` elements, of the dtype of `input`.
 
-    Examples:
-        >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
-        tensor([1., 2.])
+    Examples
+    --------
+    >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
+    tensor([1., 2.])
     """
     x = input.detach().reshape(-1)
     low, high = float(min), float(max)
@@ -51,23 +59,35 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     """Returns the number of elements, or the sum of their weights, in each part of a range. The last part includes both
     of its ends, the others only their left end.
 
-    Args:
-        input: a tensor of any shape, of dtype float32 or float64.
-        bins: the number of equal parts, or the increasing edges of the parts as a vector of the dtype of `input`.
-        range: the first and the last edge, by default those of the elements. It is for a number of parts only.
-        weight: the weight of each element, a tensor of the shape and dtype of `input`.
-        density: whether to divide by the total and by the widths of the parts, so that the integral is 1.
-        out: a pair of tensors to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of dtype float32 or float64.
+    bins : Tensor
+        The number of equal parts, or the increasing edges of the parts as a vector of the dtype of `input`.
+    range : pair of floats, optional
+        The first and the last edge, by default those of the elements. It is for a number of parts only.
+    weight : Tensor, optional
+        The weight of each element, a tensor of the shape and dtype of `input`.
+    density : bool, default False
+        Whether to divide by the total and by the widths of the parts, so that the integral is 1.
+    out : tuple of Tensors, optional
+        A pair of tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    histogram_result
         The named tuple `(hist, bin_edges)`.
 
-    Raises:
-        RuntimeError: for other dtypes, wrong edges or a wrong range.
+    Raises
+    ------
+    RuntimeError
+        For other dtypes, wrong edges or a wrong range.
 
-    Examples:
-        >>> torch.histogram(torch.tensor([0.5, 1.5, 1.7, 2.0]), bins=2, range=(0, 2))
-        histogram_result(hist=tensor([1., 3.]), bin_edges=tensor([0., 1., 2.]))
+    Examples
+    --------
+    >>> torch.histogram(torch.tensor([0.5, 1.5, 1.7, 2.0]), bins=2, range=(0, 2))
+    histogram_result(hist=tensor([1., 3.]), bin_edges=tensor([0., 1., 2.]))
     """
     if input.dtype_name not in ("float32", "float64"):
         raise RuntimeError(f"histogram(): not implemented for {input.dtype}; cast the input to torch.float32")

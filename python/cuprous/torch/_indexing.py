@@ -21,8 +21,10 @@ _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 def _plain(key: Any, device: str) -> Any:
     """Returns the key with arrays in place of tensors, on the device of the indexed tensor.
 
-    Raises:
-        RuntimeError: if indices are on a GPU and the indexed tensor is not.
+    Raises
+    ------
+    RuntimeError
+        If indices are on a GPU and the indexed tensor is not.
     """
     if isinstance(key, Tensor):
         if key.device_name not in (device, "cpu"):
@@ -108,17 +110,24 @@ def tensor_of_any(value: Any, like: Tensor) -> Tensor:
 def index_put_(self: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes (or adds) values at index tensors.
 
-    Args:
-        indices: int64 or bool tensors, one for each leading dimension.
-        values: the values, a tensor that broadcasts with the selected elements.
-        accumulate: whether to add the values; otherwise they replace the elements.
+    Parameters
+    ----------
+    indices : tuple of Tensors
+        int64 or bool tensors, one for each leading dimension.
+    values : Tensor
+        The values, a tensor that broadcasts with the selected elements.
+    accumulate : bool, default False
+        Whether to add the values; otherwise they replace the elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
-        tensor([5., 0., 6.])
+    Examples
+    --------
+    >>> torch.zeros(3).index_put_((torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
     """
     _write(self, tuple(_plain(i, self.device_name) for i in indices), values, "add" if accumulate else "set")
     return self
@@ -149,22 +158,32 @@ def _offsets(t: Tensor, dim: int, index: Tensor) -> Any:
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """Returns `out` with `out[i][j] = input[index[i][j]][j]`, here for `dim=0`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        index: int64 indices, as many dimensions as `input` and no larger in any but `dim`.
-        sparse_grad: for PyTorch's signature; only False.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : Tensor
+        int64 indices, as many dimensions as `input` and no larger in any but `dim`.
+    sparse_grad : bool, default False
+        For PyTorch's signature; only False.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `index`.
 
-    Raises:
-        IndexError: for an index out of range.
+    Raises
+    ------
+    IndexError
+        For an index out of range.
 
-    Examples:
-        >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
-        tensor([[2],
-                [3]])
+    Examples
+    --------
+    >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
+    tensor([[2],
+            [3]])
     """
     unsupported("gather", sparse_grad=(sparse_grad, False))
     input = _core.t_indexable(input)
@@ -174,19 +193,26 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """Returns elements at indices along a dimension, as `gather`, with broadcasting of the other dimensions.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        indices: int64 indices.
-        dim: the dimension; None for the flattened tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    indices : Tensor
+        int64 indices.
+    dim : int, optional
+        The dimension; None for the flattened tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that both broadcast to.
 
-    Examples:
-        >>> x = torch.tensor([[3, 1], [2, 4]])
-        >>> torch.take_along_dim(x, x.argsort(dim=1), dim=1)
-        tensor([[1, 3],
-                [2, 4]])
+    Examples
+    --------
+    >>> x = torch.tensor([[3, 1], [2, 4]])
+    >>> torch.take_along_dim(x, x.argsort(dim=1), dim=1)
+    tensor([[1, 3],
+            [2, 4]])
     """
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -209,19 +235,27 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def take(input: Tensor, index: Tensor) -> Tensor:
     """Returns elements of the flattened tensor.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        index: int64 indices.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    index : Tensor
+        int64 indices.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `index`.
 
-    Raises:
-        IndexError: for an index out of range.
+    Raises
+    ------
+    IndexError
+        For an index out of range.
 
-    Examples:
-        >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
-        tensor([1, 4])
+    Examples
+    --------
+    >>> torch.take(torch.tensor([[1, 2], [3, 4]]), torch.tensor([0, 3]))
+    tensor([1, 4])
     """
     return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index.dims)
 
@@ -347,21 +381,30 @@ def slices(input: Tensor, dim: int, index: Any) -> Tensor:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Returns the slices at indices along a dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        index: a vector of int64 indices.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : Tensor
+        A vector of int64 indices.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with the extent of `index` along the dimension.
 
-    Raises:
-        IndexError: for an index out of range, or an index that is not a vector.
+    Raises
+    ------
+    IndexError
+        For an index out of range, or an index that is not a vector.
 
-    Examples:
-        >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
-        tensor([[5, 6],
-                [1, 2]])
+    Examples
+    --------
+    >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
+    tensor([[5, 6],
+            [1, 2]])
     """
     if not input.ndim:  # an index of the only element
         return index_select(input.reshape(1), dim, index).reshape(())
@@ -413,12 +456,15 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
     Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        IndexError: for an index out of range, or an index that is not a vector.
+    Raises
+    ------
+    IndexError
+        For an index out of range, or an index that is not a vector.
 
-    Examples:
-        >>> torch.{name}(torch.ones(3), 0, torch.tensor([0, 2]), {source})
-        {result}
+    Examples
+    --------
+    >>> torch.{name}(torch.ones(3), 0, torch.tensor([0, 2]), {source})
+    {result}
     """,
     ), named(
         change,
@@ -434,12 +480,15 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
     Tensor
         The tensor itself.
 
-    Raises:
-        IndexError: for an index out of range, or an index that is not a vector.
+    Raises
+    ------
+    IndexError
+        For an index out of range, or an index that is not a vector.
 
-    Examples:
-        >>> torch.ones(3).{name}_(0, torch.tensor([0, 2]), {source})
-        {result}
+    Examples
+    --------
+    >>> torch.ones(3).{name}_(0, torch.tensor([0, 2]), {source})
+    {result}
     """,
     )
 
@@ -452,20 +501,29 @@ index_fill, index_fill_ = _index_writing("index_fill", "set", "9", "tensor([9., 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Returns a copy with a value where the mask is true.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        mask: a bool tensor that broadcasts with `input`.
-        value: a number, or a tensor without dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    mask : Tensor
+        A bool tensor that broadcasts with `input`.
+    value : Tensor or number
+        A number, or a tensor without dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the dtype of `input`.
 
-    Raises:
-        RuntimeError: for a mask that is not bool, or a value with dimensions.
+    Raises
+    ------
+    RuntimeError
+        For a mask that is not bool, or a value with dimensions.
 
-    Examples:
-        >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 9)
-        tensor([9, 2])
+    Examples
+    --------
+    >>> torch.masked_fill(torch.tensor([1, 2]), torch.tensor([True, False]), 9)
+    tensor([9, 2])
     """
     if mask.dtype_name != "bool":
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
@@ -478,19 +536,27 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
     """Writes a value where the mask is true.
 
-    Args:
-        mask: a bool tensor that broadcasts with the tensor.
-        value: a number, or a tensor without dimensions.
+    Parameters
+    ----------
+    mask : Tensor
+        A bool tensor that broadcasts with the tensor.
+    value : Tensor or number
+        A number, or a tensor without dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        RuntimeError: for a mask that is not bool, or a value with dimensions.
+    Raises
+    ------
+    RuntimeError
+        For a mask that is not bool, or a value with dimensions.
 
-    Examples:
-        >>> torch.tensor([1, 2]).masked_fill_(torch.tensor([True, False]), 9)
-        tensor([9, 2])
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).masked_fill_(torch.tensor([True, False]), 9)
+    tensor([9, 2])
     """
     _core.t_update(self, masked_fill(self, mask, value))
     return self
@@ -499,16 +565,22 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Returns the elements where the mask is true. The mask is read on the host.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        mask: a bool tensor that broadcasts with `input`.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    mask : Tensor
+        A bool tensor that broadcasts with `input`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of one dimension.
 
-    Examples:
-        >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
-        tensor([1, 3])
+    Examples
+    --------
+    >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
+    tensor([1, 3])
     """
     a, m = broadcast_tensors(input, mask)
     return getitem(a, m)
@@ -517,20 +589,29 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Returns a copy in which elements of `source`, in order, replace those where the mask is true.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        mask: a bool tensor that broadcasts with `input`.
-        source: the values, at least as many as the mask has true elements.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    mask : Tensor
+        A bool tensor that broadcasts with `input`.
+    source : Tensor
+        The values, at least as many as the mask has true elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: if `source` has too few elements.
+    Raises
+    ------
+    RuntimeError
+        If `source` has too few elements.
 
-    Examples:
-        >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
-        tensor([5., 0., 6.])
+    Examples
+    --------
+    >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
     """
     result = _core.t_cast(input, input.dtype_name)
     mask = _core.t_expand(mask, list(input.dims))
@@ -545,17 +626,23 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Returns the indices of the nonzero elements. Their number is read on the host.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        as_tuple: whether to return a tuple of one vector for each dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    as_tuple : bool, default False
+        Whether to return a tuple of one vector for each dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of shape (n, input.ndim), or a tuple of vectors.
 
-    Examples:
-        >>> torch.nonzero(torch.tensor([0, 3, 5]))
-        tensor([[1],
-                [2]])
+    Examples
+    --------
+    >>> torch.nonzero(torch.tensor([0, 3, 5]))
+    tensor([[1],
+            [2]])
     """
     found = cp.nonzero(input.as_array() if input.ndim else input.as_array().reshape(-1))
     if as_tuple:
@@ -566,22 +653,32 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Returns a copy with other values at positions in row-major order.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        index: the positions (int64); negative ones count from the end.
-        source: the values, as many as positions.
-        accumulate: whether values are added to what is there.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    index : Tensor
+        The positions (int64); negative ones count from the end.
+    source : Tensor
+        The values, as many as positions.
+    accumulate : bool, default False
+        Whether values are added to what is there.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: for numbers of positions and values that differ.
+    Raises
+    ------
+    RuntimeError
+        For numbers of positions and values that differ.
 
-    Examples:
-        >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
-        tensor([[0., 5.],
-                [6., 0.]])
+    Examples
+    --------
+    >>> torch.put(torch.zeros(2, 2), torch.tensor([1, 2]), torch.tensor([5.0, 6.0]))
+    tensor([[0., 5.],
+            [6., 0.]])
     """
     if index.numel() != source.numel():
         raise RuntimeError("put_(): Expected source and index to have the same number of elements, but got source "

@@ -15,15 +15,20 @@ from cuprous.torch._types import DTYPES, FLOAT8, dtype, dtype_name
 class finfo:
     """Limits of a float dtype: eps, max, min, tiny, smallest_normal, resolution, bits, dtype.
 
-    Args:
-        type: a floating dtype, by default the default dtype.
+    Parameters
+    ----------
+    type : int, optional
+        A floating dtype, by default the default dtype.
 
-    Raises:
-        TypeError: for other dtypes.
+    Raises
+    ------
+    TypeError
+        For other dtypes.
 
-    Examples:
-        >>> torch.finfo(torch.float32).eps
-        1.1920928955078125e-07
+    Examples
+    --------
+    >>> torch.finfo(torch.float32).eps
+    1.1920928955078125e-07
     """
 
     def __init__(self, type: Any = None) -> None:
@@ -50,15 +55,20 @@ class finfo:
 class iinfo:
     """Limits of an integer dtype: max, min, bits, dtype.
 
-    Args:
-        type: an integer dtype.
+    Parameters
+    ----------
+    type : int
+        An integer dtype.
 
-    Raises:
-        TypeError: for other dtypes.
+    Raises
+    ------
+    TypeError
+        For other dtypes.
 
-    Examples:
-        >>> torch.iinfo(torch.int8).max
-        127
+    Examples
+    --------
+    >>> torch.iinfo(torch.int8).max
+    127
     """
 
     def __init__(self, type: Any) -> None:
@@ -75,12 +85,14 @@ class iinfo:
 def get_default_dtype() -> dtype:
     """Returns the dtype that floats get unless another is given.
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.get_default_dtype()
-        torch.float32
+    Examples
+    --------
+    >>> torch.get_default_dtype()
+    torch.float32
     """
     return DTYPES[_core.t_default_dtype()]
 
@@ -88,17 +100,22 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: Any) -> None:
     """Sets the dtype that floats get unless another is given.
 
-    Args:
-        d: a floating dtype.
+    Parameters
+    ----------
+    d : dtype
+        A floating dtype.
 
-    Raises:
-        TypeError: for other dtypes.
+    Raises
+    ------
+    TypeError
+        For other dtypes.
 
-    Examples:
-        >>> torch.set_default_dtype(torch.float64)
-        >>> torch.tensor(1.5).dtype
-        torch.float64
-        >>> torch.set_default_dtype(torch.float32)
+    Examples
+    --------
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(1.5).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
     """
     _core.t_set_default_dtype(dtype_name(d))
 
@@ -106,16 +123,21 @@ def set_default_dtype(d: Any) -> None:
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """Returns the dtype of the result of an operation on two operands.
 
-    Args:
-        tensor1: a tensor or number.
-        tensor2: a tensor or number.
+    Parameters
+    ----------
+    tensor1 : Tensor or number
+        A tensor or number.
+    tensor2 : Tensor or number
+        A tensor or number.
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.result_type(torch.tensor([1, 2]), 1.0)
-        torch.float32
+    Examples
+    --------
+    >>> torch.result_type(torch.tensor([1, 2]), 1.0)
+    torch.float32
     """
     return DTYPES[_core.t_result_type(tensor1, tensor2)]
 
@@ -123,16 +145,21 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """Returns the smallest dtype to which both can be cast.
 
-    Args:
-        type1: a dtype.
-        type2: a dtype.
+    Parameters
+    ----------
+    type1 : dtype
+        A dtype.
+    type2 : dtype
+        A dtype.
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.promote_types(torch.int32, torch.float32)
-        torch.float32
+    Examples
+    --------
+    >>> torch.promote_types(torch.int32, torch.float32)
+    torch.float32
     """
     return DTYPES[_core.t_promote_types(type1.name, type2.name)]
 
@@ -141,16 +168,21 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     """Returns True if a cast keeps the kind, which it does not from complex to float, from float to integer, or from
     integer to bool.
 
-    Args:
-        from_: a dtype.
-        to: a dtype.
+    Parameters
+    ----------
+    from_ : dtype
+        A dtype.
+    to : dtype
+        A dtype.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.can_cast(torch.float64, torch.int32)
-        False
+    Examples
+    --------
+    >>> torch.can_cast(torch.float64, torch.int32)
+    False
     """
     rank = [d.is_complex * 3 or d.is_floating_point * 2 or (d.name != "bool") * 1 for d in (from_, to)]
     return rank[0] <= rank[1]
@@ -159,15 +191,19 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 def numel(input: Tensor) -> int:
     """Returns the number of elements.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.numel(torch.ones(2, 3))
-        6
+    Examples
+    --------
+    >>> torch.numel(torch.ones(2, 3))
+    6
     """
     return input.numel()
 
@@ -175,15 +211,19 @@ def numel(input: Tensor) -> int:
 def is_floating_point(input: Tensor) -> bool:
     """Returns True if the dtype is a float.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_floating_point(torch.tensor([1.0]))
-        True
+    Examples
+    --------
+    >>> torch.is_floating_point(torch.tensor([1.0]))
+    True
     """
     return input.is_floating_point()
 
@@ -191,15 +231,19 @@ def is_floating_point(input: Tensor) -> bool:
 def is_complex(input: Tensor) -> bool:
     """Returns True if the dtype is complex.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_complex(torch.tensor([1j]))
-        True
+    Examples
+    --------
+    >>> torch.is_complex(torch.tensor([1j]))
+    True
     """
     return input.is_complex()
 
@@ -212,15 +256,19 @@ def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: s
     call, result = example.split(" -> ")
     query.__doc__ = f"""Returns {summary}.
 
-    Args:
-        input: a tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> {call}
-        {result}
+    Examples
+    --------
+    >>> {call}
+    {result}
     """
     return query
 
@@ -239,15 +287,19 @@ is_distributed = _answer("is_distributed", lambda _: False, "False: the older ki
 def resolve_conj(input: Tensor) -> Tensor:
     """Returns the tensor itself: conjugation is computed and not remembered.
 
-    Args:
-        input: a tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
 
-    Returns:
-        The tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.resolve_conj(torch.ones(1))
-        tensor([1.])
+    Examples
+    --------
+    >>> torch.resolve_conj(torch.ones(1))
+    tensor([1.])
     """
     return input
 
@@ -255,15 +307,19 @@ def resolve_conj(input: Tensor) -> Tensor:
 def resolve_neg(input: Tensor) -> Tensor:
     """Returns the tensor itself: negation is computed and not remembered.
 
-    Args:
-        input: a tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
 
-    Returns:
-        The tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.resolve_neg(torch.ones(1))
-        tensor([1.])
+    Examples
+    --------
+    >>> torch.resolve_neg(torch.ones(1))
+    tensor([1.])
     """
     return input
 

@@ -27,20 +27,29 @@ def _common(tensors: Sequence[Tensor]) -> list[Tensor]:
 def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Concatenates tensors along a dimension. An empty tensor of one dimension is ignored.
 
-    Args:
-        tensors: tensors of shapes that are equal except for the dimension.
-        dim: the dimension; a negative one counts from the end.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors of shapes that are equal except for the dimension.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the dtype that those of the tensors promote to.
 
-    Raises:
-        RuntimeError: for shapes that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit.
 
-    Examples:
-        >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
-        tensor([1, 2, 3])
+    Examples
+    --------
+    >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
     """
     parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
     return write_out(out, _core.t_cat(_common(parts), dim))
@@ -49,21 +58,30 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
 def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Stacks tensors of one shape along a new dimension.
 
-    Args:
-        tensors: tensors of one shape.
-        dim: the position of the new dimension.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors of one shape.
+    dim : int, default 0
+        The position of the new dimension.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with one more dimension.
 
-    Raises:
-        RuntimeError: for different shapes.
+    Raises
+    ------
+    RuntimeError
+        For different shapes.
 
-    Examples:
-        >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-        tensor([[1, 2],
-                [3, 4]])
+    Examples
+    --------
+    >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
     """
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
@@ -78,15 +96,19 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Concatenates tensors along the second dimension. Vectors are concatenated along the first one.
 
-    Args:
-        tensors: tensors of shapes that are equal except for the dimension.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors of shapes that are equal except for the dimension.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
-        tensor([1, 2, 3])
+    Examples
+    --------
+    >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
+    tensor([1, 2, 3])
     """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors]
     return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
@@ -95,16 +117,21 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """Concatenates tensors along the first dimension. Vectors become rows.
 
-    Args:
-        tensors: tensors of shapes that are equal except for the first dimension.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors of shapes that are equal except for the first dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of at least two dimensions.
 
-    Examples:
-        >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-        tensor([[1, 2],
-                [3, 4]])
+    Examples
+    --------
+    >>> torch.vstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
     """
     return cat([x.reshape(1, -1) if x.ndim < 2 else x for x in tensors], 0)
 
@@ -112,17 +139,24 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns views of consecutive parts of one size, or of several sizes.
 
-    Args:
-        tensor: a tensor of at least one dimension.
-        split_size_or_sections: the extent of each part, or a list of extents.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    tensor : Tensor
+        A tensor of at least one dimension.
+    split_size_or_sections : int or tuple of ints
+        The extent of each part, or a list of extents.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of tensors; the last one may be smaller.
 
-    Examples:
-        >>> torch.split(torch.arange(5), 2)
-        (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    Examples
+    --------
+    >>> torch.split(torch.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
     dim = wrap_dim(dim, tensor.ndim)
     n = tensor.dims[dim]
@@ -144,17 +178,24 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns at most `chunks` views of one size (the last may be smaller).
 
-    Args:
-        input: a tensor of any shape and dtype.
-        chunks: the greatest number of parts.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    chunks : int
+        The greatest number of parts.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of tensors on the same memory.
 
-    Examples:
-        >>> torch.chunk(torch.arange(5), 2)
-        (tensor([0, 1, 2]), tensor([3, 4]))
+    Examples
+    --------
+    >>> torch.chunk(torch.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
     """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
@@ -165,17 +206,24 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns views of the parts between indices, or of a number of parts of nearly one size.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        indices_or_sections: the number of parts, or the indices where parts begin.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    indices_or_sections : int or array_like
+        The number of parts, or the indices where parts begin.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of tensors on the same memory.
 
-    Examples:
-        >>> torch.tensor_split(torch.arange(5), [1, 3])
-        (tensor([0]), tensor([1, 2]), tensor([3, 4]))
+    Examples
+    --------
+    >>> torch.tensor_split(torch.arange(5), [1, 3])
+    (tensor([0]), tensor([1, 2]), tensor([3, 4]))
     """
     n = input.dims[wrap_dim(dim, input.ndim)]
     if isinstance(indices_or_sections, Tensor):
@@ -190,16 +238,22 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns a view for each index of a dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of tensors on the same memory.
 
-    Examples:
-        >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
-        (tensor([1, 2]), tensor([3, 4]))
+    Examples
+    --------
+    >>> torch.unbind(torch.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
     """
     dim = wrap_dim(dim, input.ndim)
     before = (slice(None),) * dim
@@ -209,16 +263,20 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 def repeat(self: Tensor, *repeats: Any) -> Tensor:
     """Returns a copy repeated along each dimension.
 
-    Args:
-        *repeats: how often each dimension is repeated, as integers or as one sequence.
+    Parameters
+    ----------
+    *repeats : int or sequence of ints
+        How often each dimension is repeated, as integers or as one sequence.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.tensor([1, 2]).repeat(2, 2)
-        tensor([[1, 2, 1, 2],
-                [1, 2, 1, 2]])
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
     """
     times = sizes(repeats)
     lead = len(times) - self.ndim
@@ -236,16 +294,21 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
 def tile(input: Tensor, *dims: Any) -> Tensor:
     """Returns a copy repeated along each dimension. Missing leading repetitions count as 1.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        *dims: how often each dimension is repeated, as integers or as one sequence.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    *dims : int or sequence of ints
+        How often each dimension is repeated, as integers or as one sequence.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.tile(torch.tensor([1, 2]), (2,))
-        tensor([1, 2, 1, 2])
+    Examples
+    --------
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
     """
     times = sizes(dims)
     return repeat(input, *([1] * (input.ndim - len(times)) + times))
@@ -254,21 +317,30 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
 def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Returns a copy in which each element along a dimension is repeated.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        repeats: how often an element is repeated: an integer, or an int64 tensor with one for each.
-        dim: the dimension; None for the flattened tensor.
-        output_size: the extent of the result, which saves reading `repeats` on the host.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    repeats : int or sequence of ints
+        How often an element is repeated: an integer, or an int64 tensor with one for each.
+    dim : int, optional
+        The dimension; None for the flattened tensor.
+    output_size : int, optional
+        The extent of the result, which saves reading `repeats` on the host.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        RuntimeError: if `output_size` is given and is not the extent of the result.
+    Raises
+    ------
+    RuntimeError
+        If `output_size` is given and is not the extent of the result.
 
-    Examples:
-        >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
-        tensor([1, 1, 2, 2])
+    Examples
+    --------
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
     """
     if dim is None:
         input, dim = ravel(input), 0
@@ -296,16 +368,22 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
 def flip(input: Tensor, *dims: Any) -> Tensor:
     """Returns a copy with some dimensions reversed.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        *dims: the dimensions, as integers or as one sequence.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    *dims : int or sequence of ints
+        The dimensions, as integers or as one sequence.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
-        tensor([3, 2, 1])
+    Examples
+    --------
+    >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
     """
     flipped = {wrap_dim(d, input.ndim) for d in sizes(dims)}
     if not input.numel():
@@ -319,17 +397,24 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Returns a copy with elements shifted along dimensions. Those shifted past the end continue at the front.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        shifts: the distance, or one for each dimension.
-        dims: a dimension or several; None for the flattened tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    shifts : int or sequence of ints
+        The distance, or one for each dimension.
+    dims : int or tuple of ints, optional
+        A dimension or several; None for the flattened tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.roll(torch.tensor([1, 2, 3]), 1)
-        tensor([3, 1, 2])
+    Examples
+    --------
+    >>> torch.roll(torch.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
     """
     if dims is None:
         return roll(ravel(input), shifts, 0).reshape(input.dims)
@@ -346,18 +431,24 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Returns the coordinates of a grid, one tensor for each dimension.
 
-    Args:
-        *tensors: vectors, or one sequence of them.
-        indexing: "ij" for the order of the vectors, "xy" for the first two swapped.
+    Parameters
+    ----------
+    *tensors : any
+        Vectors, or one sequence of them.
+    indexing : str, default "ij"
+        "ij" for the order of the vectors, "xy" for the first two swapped.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of views, one for each vector.
 
-    Examples:
-        >>> rows, columns = torch.meshgrid(torch.tensor([0, 1]), torch.tensor([5, 6]))
-        >>> columns
-        tensor([[5, 6],
-                [5, 6]])
+    Examples
+    --------
+    >>> rows, columns = torch.meshgrid(torch.tensor([0, 1]), torch.tensor([5, 6]))
+    >>> columns
+    tensor([[5, 6],
+            [5, 6]])
     """
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
@@ -374,17 +465,23 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns `torch.chunk`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        chunks: the number of parts.
-        dim: the dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    chunks : int
+        The number of parts.
+    dim : int, default 0
+        The dimension.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Examples:
-        >>> torch.unsafe_chunk(torch.tensor([1, 2]), 2)
-        (tensor([1]), tensor([2]))
+    Examples
+    --------
+    >>> torch.unsafe_chunk(torch.tensor([1, 2]), 2)
+    (tensor([1]), tensor([2]))
     """
     return chunk(input, chunks, dim)
 
@@ -392,17 +489,23 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Returns `torch.split`.
 
-    Args:
-        tensor: a tensor of any shape and dtype.
-        split_size: the extent of each part.
-        dim: the dimension.
+    Parameters
+    ----------
+    tensor : Tensor
+        A tensor of any shape and dtype.
+    split_size : int
+        The extent of each part.
+    dim : int, default 0
+        The dimension.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Examples:
-        >>> torch.unsafe_split(torch.tensor([1, 2]), 1)
-        (tensor([1]), tensor([2]))
+    Examples
+    --------
+    >>> torch.unsafe_split(torch.tensor([1, 2]), 1)
+    (tensor([1]), tensor([2]))
     """
     return split(tensor, split_size, dim)
 
@@ -410,17 +513,23 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Returns `torch.split` with an extent for each part.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        split_sizes: the extents.
-        dim: the dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    split_sizes : sequence of ints
+        The extents.
+    dim : int, default 0
+        The dimension.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Examples:
-        >>> torch.unsafe_split_with_sizes(torch.tensor([1, 2, 3]), [1, 2])
-        (tensor([1]), tensor([2, 3]))
+    Examples
+    --------
+    >>> torch.unsafe_split_with_sizes(torch.tensor([1, 2, 3]), [1, 2])
+    (tensor([1]), tensor([2, 3]))
     """
     return split(input, list(split_sizes), dim)
 

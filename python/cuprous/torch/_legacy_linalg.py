@@ -31,17 +31,24 @@ class qr_result(NamedTuple):
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result:
     """Returns `U`, `S` and `V` with `input = U @ diag(S) @ V.mT`. `torch.linalg.svd` returns the adjoint of V.
 
-    Args:
-        input: a matrix or a batch of matrices, of a floating or complex dtype.
-        some: whether `U` and `V` have as many columns as there are singular values.
-        compute_uv: whether to compute `U` and `V`; they are zeros otherwise.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    some : bool, default True
+        Whether `U` and `V` have as many columns as there are singular values.
+    compute_uv : bool, default True
+        Whether to compute `U` and `V`; they are zeros otherwise.
 
-    Returns:
+    Returns
+    -------
+    svd_result
         The named tuple `(U, S, V)`.
 
-    Examples:
-        >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
-        tensor([3., 2.])
+    Examples
+    --------
+    >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
     """
     if not compute_uv:
         values = svdvals(input)
@@ -55,17 +62,23 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
 def qr(input: Tensor, some: bool = True) -> qr_result:
     """Returns `Q`, whose columns are orthonormal, and the upper triangular `R` with `input = Q @ R`.
 
-    Args:
-        input: a matrix or a batch of matrices, of a floating or complex dtype.
-        some: whether `Q` has as many columns as there are in the smaller extent; it is square otherwise.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    some : bool, default True
+        Whether `Q` has as many columns as there are in the smaller extent; it is square otherwise.
 
-    Returns:
+    Returns
+    -------
+    qr_result
         The named tuple `(Q, R)`.
 
-    Examples:
-        >>> q, r = torch.qr(torch.tensor([[3.0, 0.0], [4.0, 5.0]]))
-        >>> torch.allclose(q @ r, torch.tensor([[3.0, 0.0], [4.0, 5.0]]), atol=1e-5)
-        True
+    Examples
+    --------
+    >>> q, r = torch.qr(torch.tensor([[3.0, 0.0], [4.0, 5.0]]))
+    >>> torch.allclose(q @ r, torch.tensor([[3.0, 0.0], [4.0, 5.0]]), atol=1e-5)
+    True
     """
     return qr_result(*_qr(input, "reduced" if some else "complete"))
 
@@ -73,20 +86,28 @@ def qr(input: Tensor, some: bool = True) -> qr_result:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """Returns the Cholesky factor of positive definite matrices.
 
-    Args:
-        input: a Hermitian matrix or a batch of them, of a floating or complex dtype.
-        upper: whether to return the upper triangular factor; it is the lower one otherwise.
+    Parameters
+    ----------
+    input : Tensor
+        A Hermitian matrix or a batch of them, of a floating or complex dtype.
+    upper : bool, default False
+        Whether to return the upper triangular factor; it is the lower one otherwise.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Raises:
-        torch.linalg.LinAlgError: for a matrix that is not positive definite.
+    Raises
+    ------
+    torch.linalg.LinAlgError
+        For a matrix that is not positive definite.
 
-    Examples:
-        >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
-        tensor([[2., 0.],
-                [1., 1.]])
+    Examples
+    --------
+    >>> torch.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    tensor([[2., 0.],
+            [1., 1.]])
     """
     return _cholesky(input, upper=upper)
 

@@ -12,13 +12,16 @@ from cuprous.torch._types import Immutable
 class memory_format(Immutable):
     """An order of dimensions in memory.
 
-    Args:
-        name: the name, such as "channels_last".
+    Parameters
+    ----------
+    name : str
+        The name, such as "channels_last".
 
-    Examples:
-        >>> x = torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last)
-        >>> x.is_contiguous(memory_format=torch.channels_last)
-        True
+    Examples
+    --------
+    >>> x = torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last)
+    >>> x.is_contiguous(memory_format=torch.channels_last)
+    True
     """
 
     __slots__ = ("name",)
@@ -43,12 +46,15 @@ class memory_format(Immutable):
 class layout(Immutable):
     """The way in which elements are stored. All tensors are strided: each dimension has a stride.
 
-    Args:
-        name: the name.
+    Parameters
+    ----------
+    name : str
+        The name.
 
-    Examples:
-        >>> torch.ones(2).layout
-        torch.strided
+    Examples
+    --------
+    >>> torch.ones(2).layout
+    torch.strided
     """
 
     __slots__ = ("name",)
@@ -90,8 +96,10 @@ _RANKS = {"channels_last": 4, "channels_last_3d": 5}
 def _order(x: Tensor, given: Any) -> list[int]:
     """Returns the dimensions of a tensor from the outermost to the innermost one in memory.
 
-    Raises:
-        RuntimeError: for a format of tensors with another number of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For a format of tensors with another number of dimensions.
     """
     rank = _RANKS.get(given.name)
     if rank is None:
@@ -112,8 +120,10 @@ def has_format(x: Tensor, given: Any = None) -> bool:
 def in_format(x: Tensor, given: Any) -> Tensor:
     """Returns a tensor with the same elements, in memory in the order of a format; the tensor itself if it is so.
 
-    Raises:
-        TypeError: for anything but a format.
+    Raises
+    ------
+    TypeError
+        For anything but a format.
     """
     if given is None:
         return x

@@ -181,17 +181,24 @@ def _writer(name: str) -> Callable[..., Tensor]:
         f"{name}_",
         f"""Writes the result of `torch.{name}` to the input.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the probability of dropping an element.
-        train: whether elements are dropped; otherwise the input is left as it is.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : float
+        The probability of dropping an element.
+    train : bool
+        Whether elements are dropped; otherwise the input is left as it is.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The input.
 
-    Examples:
-        >>> torch.{name}_(torch.ones(1, 2), 0.5, False)
-        tensor([[1., 1.]])
+    Examples
+    --------
+    >>> torch.{name}_(torch.ones(1, 2), 0.5, False)
+    tensor([[1., 1.]])
     """,
     )
 

@@ -20,15 +20,20 @@ _map = _core.t_map
 def detach(input: Tensor) -> Tensor:
     """Returns a view that is not part of the autograd graph.
 
-    Args:
-        input: the tensor.
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A view of `input`.
 
-    Examples:
-        >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
-        False
+    Examples
+    --------
+    >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
+    False
     """
     return input.detach()
 
@@ -36,18 +41,24 @@ def detach(input: Tensor) -> Tensor:
 def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False) -> Tensor:
     """Returns the tensor repeated along dimensions of length 1, with memory of its own.
 
-    Args:
-        input: the tensor.
-        size: the new shape.
-        implicit: has no effect.
+    Parameters
+    ----------
+    input : Tensor
+        The tensor.
+    size : sequence of ints
+        The new shape.
+    implicit : bool, default False
+        Has no effect.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.expand_copy(torch.tensor([[1.0], [2.0]]), (2, 2))
-        tensor([[1., 1.],
-                [2., 2.]])
+    Examples
+    --------
+    >>> torch.expand_copy(torch.tensor([[1.0], [2.0]]), (2, 2))
+    tensor([[1., 1.],
+            [2., 2.]])
     """
     return input.expand(list(size)).clone()
 
@@ -55,8 +66,10 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False) -
 def _steps(spacing: Any, dims: Sequence[int]) -> list[Any]:
     """Returns the distance of neighbors, or their coordinates, along each of the dimensions.
 
-    Raises:
-        RuntimeError: for a number of distances that is not the number of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For a number of distances that is not the number of dimensions.
     """
     if isinstance(spacing, Tensor):
         raise TypeError("gradient(): spacing must be a number or a sequence, not a Tensor")
@@ -101,22 +114,31 @@ def _along(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """Returns derivatives along dimensions by second-order differences, one-sided at the ends.
 
-    Args:
-        input: the values.
-        spacing: the distance of neighbors, or a sequence of distances or of 1-d tensors of coordinates, one for each
-            dimension.
-        dim: a dimension or several, by default all.
-        edge_order: the order of the differences at the ends, 1 or 2.
+    Parameters
+    ----------
+    input : Tensor
+        The values.
+    spacing : int or sequence of ints, default 1
+        The distance of neighbors, or a sequence of distances or of 1-d tensors of coordinates, one for each dimension.
+    dim : int or tuple of ints, optional
+        A dimension or several, by default all.
+    edge_order : int, default 1
+        The order of the differences at the ends, 1 or 2.
 
-    Returns:
+    Returns
+    -------
+    list of Tensors
         A list of tensors, one for each dimension.
 
-    Raises:
-        RuntimeError: for dimensions that are too short, and for spacings of other lengths.
+    Raises
+    ------
+    RuntimeError
+        For dimensions that are too short, and for spacings of other lengths.
 
-    Examples:
-        >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
-        [tensor([3., 4., 6., 7.])]
+    Examples
+    --------
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
+    [tensor([3., 4., 6., 7.])]
     """
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
@@ -137,26 +159,41 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
                    initial: float | None = None) -> Tensor:  # fmt: skip
     """Returns the reductions of consecutive rows. The lengths are read by the host.
 
-    Args:
-        data: the rows.
-        reduce: "sum", "mean", "max", "min" or "prod".
-        lengths: the number of rows of each segment.
-        indices: not supported, as in PyTorch.
-        offsets: the first row of each segment, and the number of all rows, instead of `lengths`.
-        axis: the dimension of the rows; only 0.
-        unsafe: whether the lengths are not checked.
-        initial: the result of a segment without rows, with which others begin.
+    Parameters
+    ----------
+    data : Tensor
+        The rows.
+    reduce : {"sum", "mean", "max", "min", "prod"}
+        "sum", "mean", "max", "min" or "prod".
+    lengths : Tensor, optional
+        The number of rows of each segment.
+    indices : Tensor, optional
+        Not supported, as in PyTorch.
+    offsets : Tensor, optional
+        The first row of each segment, and the number of all rows, instead of `lengths`.
+    axis : int, default 0
+        The dimension of the rows; only 0.
+    unsafe : bool, default False
+        Whether the lengths are not checked.
+    initial : float, optional
+        The result of a segment without rows, with which others begin.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with a row for each segment.
 
-    Raises:
-        RuntimeError: without lengths and offsets, and if lengths do not add up to the number of rows.
-        NotImplementedError: for other axes, and for indices.
+    Raises
+    ------
+    RuntimeError
+        Without lengths and offsets, and if lengths do not add up to the number of rows.
+    NotImplementedError
+        For other axes, and for indices.
 
-    Examples:
-        >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "max", lengths=torch.tensor([2, 1]))
-        tensor([2., 3.])
+    Examples
+    --------
+    >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 3.0]), "max", lengths=torch.tensor([2, 1]))
+    tensor([2., 3.])
     """
     if reduce not in _IDENTITIES:
         raise RuntimeError(f"unsupported reduction given: {reduce}")
@@ -196,17 +233,23 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
 def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
     """Returns the product of a sparse and a dense matrix.
 
-    Args:
-        input: the sparse matrix.
-        mat2: the dense matrix.
+    Parameters
+    ----------
+    input : Tensor
+        The sparse matrix.
+    mat2 : Tensor
+        The dense matrix.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A dense matrix.
 
-    Examples:
-        >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
-        tensor([[1.],
-                [1.]])
+    Examples
+    --------
+    >>> torch.dsmm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
     """
     return input @ mat2
 

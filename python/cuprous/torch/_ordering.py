@@ -19,18 +19,26 @@ from cuprous.torch._shape import narrow, transpose
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """Returns the indices that sort a tensor along a dimension. The sort is always stable.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; a negative one counts from the end.
-        descending: whether the largest element comes first.
-        stable: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    descending : bool, default False
+        Whether the largest element comes first.
+    stable : bool, default False
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.argsort(torch.tensor([3, 1, 2]))
-        tensor([1, 2, 0])
+    Examples
+    --------
+    >>> torch.argsort(torch.tensor([3, 1, 2]))
+    tensor([1, 2, 0])
     """
     if not input.ndim:
         return _core.t_full([], 0, "int64", input.device_name)
@@ -50,19 +58,27 @@ def _reversed(x: Tensor) -> Tensor:
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> values_indices:
     """Returns the sorted values along a dimension and their indices. The sort is always stable.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; a negative one counts from the end.
-        descending: whether the largest element comes first.
-        stable: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    descending : bool, default False
+        Whether the largest element comes first.
+    stable : bool, default False
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
 
-    Examples:
-        >>> values, indices = torch.sort(torch.tensor([3, 1, 2]))
-        >>> values, indices
-        (tensor([1, 2, 3]), tensor([1, 2, 0]))
+    Examples
+    --------
+    >>> values, indices = torch.sort(torch.tensor([3, 1, 2]))
+    >>> values, indices
+    (tensor([1, 2, 3]), tensor([1, 2, 0]))
     """
     index = argsort(input, dim, descending)
     return values_indices(take_along_dim(input, index, dim), index)
@@ -71,19 +87,28 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> values_indices:
     """Returns the k largest or smallest values along a dimension, sorted, and their indices.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        k: the number of values.
-        dim: the dimension; a negative one counts from the end.
-        largest: whether the largest values are returned; the smallest otherwise.
-        sorted: for PyTorch's signature; the values are always sorted.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    k : int
+        The number of values.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    largest : bool, default True
+        Whether the largest values are returned; the smallest otherwise.
+    sorted : bool, default True
+        For PyTorch's signature; the values are always sorted.
 
-    Returns:
+    Returns
+    -------
+    values_indices
         The named tuple `(values, indices)`, with int64 indices.
 
-    Examples:
-        >>> torch.topk(torch.tensor([3, 1, 4, 2]), 2).values
-        tensor([4, 3])
+    Examples
+    --------
+    >>> torch.topk(torch.tensor([3, 1, 4, 2]), 2).values
+    tensor([4, 3])
     """
     n = input.dims[wrap_dim(dim, input.ndim)] if input.ndim else 1
     if not 0 <= k <= n:
@@ -96,18 +121,26 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> values_indices:
     """Returns the k-th smallest value along a dimension and its index.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        k: the rank, from 1.
-        dim: the dimension; a negative one counts from the end.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    k : int
+        The rank, from 1.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    values_indices
         The named tuple `(values, indices)`, with an int64 index.
 
-    Examples:
-        >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
-        tensor(2)
+    Examples
+    --------
+    >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
+    tensor(2)
     """
     if not input.ndim:
         return only(input)
@@ -118,17 +151,24 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Returns the median. Of two middle elements it is the lower one.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions; with `dim` the named tuple `(values, indices)`.
 
-    Examples:
-        >>> torch.median(torch.tensor([4, 1, 3, 2]))
-        tensor(2)
+    Examples
+    --------
+    >>> torch.median(torch.tensor([4, 1, 3, 2]))
+    tensor(2)
     """
     if dim is None:
         flat = input.reshape(-1)
@@ -144,23 +184,35 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the indices at which elements would be inserted into sorted sequences: a vector, or one for each row.
 
-    Args:
-        sorted_sequence: a vector, or a tensor with the leading dimensions of `input`.
-        input: a tensor of any shape, of a real dtype.
-        out_int32: whether the result is int32.
-        right: whether to insert behind equal elements.
-        side: "left" or "right", as `right` says.
-        sorter: the order of the sequences, if they are not sorted.
+    Parameters
+    ----------
+    sorted_sequence : Tensor
+        A vector, or a tensor with the leading dimensions of `input`.
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    out_int32 : bool, default False
+        Whether the result is int32.
+    right : bool, default False
+        Whether to insert behind equal elements.
+    side : str, optional
+        "left" or "right", as `right` says.
+    sorter : Tensor, optional
+        The order of the sequences, if they are not sorted.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An integer tensor of the shape of `input`.
 
-    Raises:
-        RuntimeError: for another side, one that contradicts `right`, or shapes that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For another side, one that contradicts `right`, or shapes that do not fit.
 
-    Examples:
-        >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
-        tensor([1, 2])
+    Examples
+    --------
+    >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))
+    tensor([1, 2])
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -191,20 +243,29 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """Returns how often each integer from 0 to the largest occurs.
 
-    Args:
-        input: a vector of nonnegative integers.
-        weights: what an occurrence counts, a vector of the same length; 1 by default.
-        minlength: the least length of the result.
+    Parameters
+    ----------
+    input : Tensor
+        A vector of nonnegative integers.
+    weights : Tensor, optional
+        What an occurrence counts, a vector of the same length; 1 by default.
+    minlength : int, default 0
+        The least length of the result.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A vector, of int64 without weights.
 
-    Raises:
-        RuntimeError: for negative integers, or other shapes.
+    Raises
+    ------
+    RuntimeError
+        For negative integers, or other shapes.
 
-    Examples:
-        >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
-        tensor([1, 2, 0, 1])
+    Examples
+    --------
+    >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
+    tensor([1, 2, 0, 1])
     """
     try:
         counts = cp.bincount(input.as_array(), None if weights is None else weights.as_array(), minlength)
@@ -216,16 +277,21 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 def msort(input: Tensor) -> Tensor:
     """Returns the values sorted along the first dimension.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.msort(torch.tensor([[3, 1], [2, 4]]))
-        tensor([[2, 1],
-                [3, 4]])
+    Examples
+    --------
+    >>> torch.msort(torch.tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
     """
     return sort(input, 0).values
 
@@ -235,19 +301,28 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
            dim: int | None = None) -> Any:  # fmt: skip
     """Returns the distinct elements in order. Their number is read on the host. Each NaN is distinct from the others.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        sorted: for PyTorch's signature; the result is always sorted.
-        return_inverse: whether to return, for each element, its index in the result.
-        return_counts: whether to return how often each element occurs.
-        dim: the dimension whose slices are compared, which are ordered like words; None for single elements.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    sorted : bool, default True
+        For PyTorch's signature; the result is always sorted.
+    return_inverse : bool, default False
+        Whether to return, for each element, its index in the result.
+    return_counts : bool, default False
+        Whether to return how often each element occurs.
+    dim : int, optional
+        The dimension whose slices are compared, which are ordered like words; None for single elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor, or a tuple of it with int64 inverse indices and counts.
 
-    Examples:
-        >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
-        (tensor([1, 3]), tensor([1, 2]))
+    Examples
+    --------
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
     """
     axis = None if dim is None else wrap_dim(dim, input.ndim)
     found = cp.unique(
@@ -263,18 +338,26 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
                        dim: int | None = None) -> Any:  # fmt: skip
     """Returns the first element of each run of equal elements.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        return_inverse: whether to return, for each element, the index of its run.
-        return_counts: whether to return the lengths of the runs.
-        dim: the dimension whose slices are compared; None for single elements.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    return_inverse : bool, default False
+        Whether to return, for each element, the index of its run.
+    return_counts : bool, default False
+        Whether to return the lengths of the runs.
+    dim : int, optional
+        The dimension whose slices are compared; None for single elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor, or a tuple of it with int64 inverse indices and lengths.
 
-    Examples:
-        >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
-        tensor([1, 2, 1])
+    Examples
+    --------
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
     """
     x, axis = (input.reshape(-1), 0) if dim is None else (input, wrap_dim(dim, input.ndim))
     n = x.dims[axis]

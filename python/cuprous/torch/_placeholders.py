@@ -75,8 +75,10 @@ def find(path: str) -> ModuleType | None:
 def get(module: str, name: str) -> Any:
     """Returns a name of a module that Cuprous has only in part; "" is `torch` itself.
 
-    Raises:
-        AttributeError: if PyTorch's module has no such name.
+    Raises
+    ------
+    AttributeError
+        If PyTorch's module has no such name.
     """
     path = f"{module}.{name}".lstrip(".")
     part = find(path)

@@ -203,18 +203,26 @@ def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """Returns `input + alpha * other`.
 
-    Args:
-        input: a tensor or number.
-        other: a tensor or number that broadcasts with `input`.
-        alpha: the factor of `other`.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number.
+    other : Tensor or number
+        A tensor or number that broadcasts with `input`.
+    alpha : number, default 1
+        The factor of `other`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
-        tensor([21, 42])
+    Examples
+    --------
+    >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
+    tensor([21, 42])
     """
     return _add_scaled("add", input, other, alpha, out)
 
@@ -222,18 +230,26 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
     """Returns `input - alpha * other`.
 
-    Args:
-        input: a tensor or number.
-        other: a tensor or number that broadcasts with `input`.
-        alpha: the factor of `other`.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number.
+    other : Tensor or number
+        A tensor or number that broadcasts with `input`.
+    alpha : number, default 1
+        The factor of `other`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.sub(torch.tensor([10, 20]), 1)
-        tensor([ 9, 19])
+    Examples
+    --------
+    >>> torch.sub(torch.tensor([10, 20]), 1)
+    tensor([ 9, 19])
     """
     return _add_scaled("subtract", input, other, alpha, out)
 
@@ -241,17 +257,24 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """Returns `other - alpha * input`.
 
-    Args:
-        input: a tensor or number.
-        other: a tensor or number that broadcasts with `input`.
-        alpha: the factor of `input`.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number.
+    other : Tensor or number
+        A tensor or number that broadcasts with `input`.
+    alpha : number, default 1
+        The factor of `input`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.rsub(torch.tensor([1, 2]), 10)
-        tensor([9, 8])
+    Examples
+    --------
+    >>> torch.rsub(torch.tensor([1, 2]), 10)
+    tensor([9, 8])
     """
     return sub(other, input, alpha=alpha)
 
@@ -259,23 +282,33 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
     """Returns the quotient. Integers are divided in the default dtype unless the quotient is rounded.
 
-    Args:
-        input: a tensor or number, the dividend.
-        other: a tensor or number, the divisor.
-        rounding_mode: None, "floor" to round down, or "trunc" to round toward zero.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number, the dividend.
+    other : Tensor or number
+        A tensor or number, the divisor.
+    rounding_mode : str, optional
+        None, "floor" to round down, or "trunc" to round toward zero.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Raises:
-        RuntimeError: for another rounding mode.
+    Raises
+    ------
+    RuntimeError
+        For another rounding mode.
 
-    Examples:
-        >>> torch.div(torch.tensor([7, -7]), 2)
-        tensor([ 3.5000, -3.5000])
-        >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
-        tensor([ 3, -3])
+    Examples
+    --------
+    >>> torch.div(torch.tensor([7, -7]), 2)
+    tensor([ 3.5000, -3.5000])
+    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
+    tensor([ 3, -3])
     """
     input = _operand(input, other)
     if rounding_mode is None:
@@ -293,19 +326,26 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Returns elements rounded to the nearest integer. Of two nearest ones it is the even one.
 
-    Args:
-        input: a tensor of any shape and dtype; integers are returned as they are.
-        decimals: the number of decimal places, which may be negative.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype; integers are returned as they are.
+    decimals : int, default 0
+        The number of decimal places, which may be negative.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.round(torch.tensor([0.5, 1.5, 2.7]))
-        tensor([0., 2., 3.])
-        >>> torch.round(torch.tensor([1.234]), decimals=2)
-        tensor([1.2300])
+    Examples
+    --------
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.7]))
+    tensor([0., 2., 3.])
+    >>> torch.round(torch.tensor([1.234]), decimals=2)
+    tensor([1.2300])
     """
     if not (input.is_floating_point() or input.is_complex()):
         return write_out(out, input.clone())
@@ -319,18 +359,24 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
 def conj(input: Tensor) -> Tensor:
     """Returns the complex conjugate. A real tensor is returned as it is.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Notes:
-        PyTorch's result shares memory with the input and is computed when it is read; this one is a copy.
+    Notes
+    -----
+    PyTorch's result shares memory with the input and is computed when it is read; this one is a copy.
 
-    Examples:
-        >>> torch.conj(torch.tensor([1 + 2j]))
-        tensor([1.-2.j])
+    Examples
+    --------
+    >>> torch.conj(torch.tensor([1 + 2j]))
+    tensor([1.-2.j])
     """
     return _map("conjugate", input) if input.is_complex() else input
 
@@ -338,15 +384,20 @@ def conj(input: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """Returns the real part as a copy. A real tensor is returned as it is.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.real(torch.tensor([1 + 2j]))
-        tensor([1.])
+    Examples
+    --------
+    >>> torch.real(torch.tensor([1 + 2j]))
+    tensor([1.])
     """
     return _map("real", input) if input.is_complex() else input
 
@@ -354,18 +405,25 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """Returns the imaginary part as a copy.
 
-    Args:
-        input: a complex tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A complex tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of the shape of `input`.
 
-    Raises:
-        RuntimeError: for real tensors.
+    Raises
+    ------
+    RuntimeError
+        For real tensors.
 
-    Examples:
-        >>> torch.imag(torch.tensor([1 + 2j]))
-        tensor([2.])
+    Examples
+    --------
+    >>> torch.imag(torch.tensor([1 + 2j]))
+    tensor([2.])
     """
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
@@ -375,22 +433,30 @@ def imag(input: Tensor) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
     """Returns `input` where the condition is true, otherwise `other`.
 
-    Args:
-        condition: a bool tensor.
-        input: a tensor or number; None for the indices where the condition is true.
-        other: a tensor or number.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    condition : Tensor
+        A bool tensor.
+    input : Tensor or number, optional
+        A tensor or number; None for the indices where the condition is true.
+    other : Tensor or number, optional
+        A tensor or number.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the arguments broadcast to; with only a condition, a tuple of int64 tensors, one for
         each dimension.
 
-    Examples:
-        >>> x = torch.tensor([-1.0, 2.0])
-        >>> torch.where(x > 0, x, 0.0)
-        tensor([0., 2.])
-        >>> torch.where(x > 0)
-        (tensor([1]),)
+    Examples
+    --------
+    >>> x = torch.tensor([-1.0, 2.0])
+    >>> torch.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    >>> torch.where(x > 0)
+    (tensor([1]),)
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
@@ -403,21 +469,31 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     """Returns elements clamped to the range from `min` to `max`. The gradient is passed on where an element is within
     the bounds.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        min: the lower bound, a number or tensor; None for no bound.
-        max: the upper bound, a number or tensor; None for no bound.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    min : Tensor or number, optional
+        The lower bound, a number or tensor; None for no bound.
+    max : Tensor or number, optional
+        The upper bound, a number or tensor; None for no bound.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the arguments broadcast to.
 
-    Raises:
-        RuntimeError: if neither bound is given.
+    Raises
+    ------
+    RuntimeError
+        If neither bound is given.
 
-    Examples:
-        >>> torch.clamp(torch.tensor([-1, 2, 5]), min=0, max=3)
-        tensor([0, 2, 3])
+    Examples
+    --------
+    >>> torch.clamp(torch.tensor([-1, 2, 5]), min=0, max=3)
+    tensor([0, 2, 3])
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -432,17 +508,24 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `clamp` with a lower bound only.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        min: the lower bound, a number or tensor.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    min : Tensor or number
+        The lower bound, a number or tensor.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the arguments broadcast to.
 
-    Examples:
-        >>> torch.clamp_min(torch.tensor([-1, 2]), 0)
-        tensor([0, 2])
+    Examples
+    --------
+    >>> torch.clamp_min(torch.tensor([-1, 2]), 0)
+    tensor([0, 2])
     """
     return clamp(input, min, None, out=out)
 
@@ -450,17 +533,24 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
 def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `clamp` with an upper bound only.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        max: the upper bound, a number or tensor.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    max : Tensor or number
+        The upper bound, a number or tensor.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the arguments broadcast to.
 
-    Examples:
-        >>> torch.clamp_max(torch.tensor([-1, 2]), 0)
-        tensor([-1,  0])
+    Examples
+    --------
+    >>> torch.clamp_max(torch.tensor([-1, 2]), 0)
+    tensor([-1,  0])
     """
     return clamp(input, None, max, out=out)
 
@@ -468,19 +558,28 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """Returns `input + value * tensor1 * tensor2`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        tensor1: a tensor that broadcasts with `input`.
-        tensor2: a tensor that broadcasts with `input`.
-        value: the factor of the product.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    tensor1 : Tensor
+        A tensor that broadcasts with `input`.
+    tensor2 : Tensor
+        A tensor that broadcasts with `input`.
+    value : number, default 1
+        The factor of the product.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
-        tensor([2.5000, 5.0000])
+    Examples
+    --------
+    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
+    tensor([2.5000, 5.0000])
     """
     return _add_combined("multiply", input, tensor1, tensor2, value, out)
 
@@ -488,19 +587,28 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
     """Returns `input + value * tensor1 / tensor2`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        tensor1: a tensor that broadcasts with `input`.
-        tensor2: a tensor that broadcasts with `input`.
-        value: the factor of the quotient.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    tensor1 : Tensor
+        A tensor that broadcasts with `input`.
+    tensor2 : Tensor
+        A tensor that broadcasts with `input`.
+    value : number, default 1
+        The factor of the quotient.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.addcdiv(torch.ones(2), torch.tensor([4.0, 6.0]), torch.tensor([2.0, 3.0]))
-        tensor([3., 3.])
+    Examples
+    --------
+    >>> torch.addcdiv(torch.ones(2), torch.tensor([4.0, 6.0]), torch.tensor([2.0, 3.0]))
+    tensor([3., 3.])
     """
     return _add_combined("divide", input, tensor1, tensor2, value, out)
 
@@ -515,18 +623,26 @@ def _add_combined(row: str, input: Tensor, first: Tensor, second: Tensor, value:
 def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `input + weight * (end - input)`, the linear interpolation of two tensors.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        end: a tensor that broadcasts with `input`.
-        weight: a number or a tensor that broadcasts with `input`.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    end : Tensor
+        A tensor that broadcasts with `input`.
+    weight : Tensor or number
+        A number or a tensor that broadcasts with `input`.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.5)
-        tensor([ 0.5000, 15.0000])
+    Examples
+    --------
+    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.5)
+    tensor([ 0.5000, 15.0000])
     """
 
     def formula(a: Any, b: Any, c: Any) -> Tensor:
@@ -538,17 +654,24 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `input * log(other)`, and 0 where the input is 0.
 
-    Args:
-        input: a tensor or number, the factor.
-        other: a tensor or number, whose logarithm is taken.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number, the factor.
+    other : Tensor or number
+        A tensor or number, whose logarithm is taken.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))
-        tensor([0., 0.])
+    Examples
+    --------
+    >>> torch.xlogy(torch.tensor([0.0, 2.0]), torch.tensor([0.0, 1.0]))
+    tensor([0., 0.])
     """
     return write_out(out, _map("multiply", input, _map("log", without_logarithm(input, other, 0))))
 
@@ -563,17 +686,24 @@ def without_logarithm(input: Any, other: Any, least: float) -> Any:
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """Returns `log(x / (1 - x))`, the inverse of the logistic function.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        eps: elements are clamped to the range from `eps` to `1 - eps` before; None for no bounds.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    eps : float, optional
+        Elements are clamped to the range from `eps` to `1 - eps` before; None for no bounds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.logit(torch.tensor([0.5, 0.75]))
-        tensor([0.0000, 1.0986])
+    Examples
+    --------
+    >>> torch.logit(torch.tensor([0.5, 0.75]))
+    tensor([0.0000, 1.0986])
     """
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
@@ -583,19 +713,28 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
                *, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the tensor with finite numbers in place of NaN and infinities.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        nan: what replaces NaN.
-        posinf: what replaces infinity, by default the greatest number of the dtype.
-        neginf: what replaces minus infinity, by default the least number of the dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    nan : float, default 0.0
+        What replaces NaN.
+    posinf : float, optional
+        What replaces infinity, by default the greatest number of the dtype.
+    neginf : float, optional
+        What replaces minus infinity, by default the least number of the dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.nan_to_num(torch.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
-        tensor([1., 0., 9.])
+    Examples
+    --------
+    >>> torch.nan_to_num(torch.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
+    tensor([1., 0., 9.])
     """
     if not input.is_floating_point():
         return write_out(out, input.clone())
@@ -612,16 +751,22 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """Returns a complex tensor from absolute values and angles.
 
-    Args:
-        abs: the absolute values, a float32 or float64 tensor.
-        angle: the angles in radians, of the same shape and dtype.
+    Parameters
+    ----------
+    abs : Tensor
+        The absolute values, a float32 or float64 tensor.
+    angle : Tensor
+        The angles in radians, of the same shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A complex tensor of the same shape.
 
-    Examples:
-        >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
-        tensor([1.+0.j, 2.+0.j])
+    Examples
+    --------
+    >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
+    tensor([1.+0.j, 2.+0.j])
     """
     return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))
 
@@ -629,19 +774,28 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Returns, for each element, whether |input - other| ≤ atol + rtol · |other|.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        other: a tensor that broadcasts with `input`.
-        rtol: the relative tolerance.
-        atol: the absolute tolerance.
-        equal_nan: whether NaN is close to NaN.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    other : Tensor
+        A tensor that broadcasts with `input`.
+    rtol : float, default 1e-05
+        The relative tolerance.
+    atol : float, default 1e-08
+        The absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN is close to NaN.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
+    tensor([ True, False])
     """
     if input.dtype_name == other.dtype_name == "bool":
         return _map("equal", input, other)
@@ -655,19 +809,27 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Returns True if all elements are close, as `isclose` defines it.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        other: a tensor that broadcasts with `input`.
-        rtol: the relative tolerance.
-        atol: the absolute tolerance.
-        equal_nan: whether NaN is close to NaN.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    other : Tensor
+        A tensor that broadcasts with `input`.
+    rtol : float, default 1e-05
+        The relative tolerance.
+    atol : float, default 1e-08
+        The absolute tolerance.
+    equal_nan : bool, default False
+        Whether NaN is close to NaN.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
-        True
+    Examples
+    --------
+    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    True
     """
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
@@ -675,16 +837,21 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Returns True if the shapes and all elements are equal.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        other: a tensor of the same dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    other : Tensor
+        A tensor of the same dtype.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
-        True
+    Examples
+    --------
+    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
+    True
     """
     return input.dims == other.dims and bool(_map("equal", input, other).all())
 
@@ -692,17 +859,24 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns a complex tensor made from real and imaginary parts.
 
-    Args:
-        real: the real parts, a float32 or float64 tensor.
-        imag: the imaginary parts, of the same dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    real : Tensor
+        The real parts, a float32 or float64 tensor.
+    imag : Tensor
+        The imaginary parts, of the same dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A complex tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
-        tensor([1.+2.j])
+    Examples
+    --------
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
     """
     return write_out(out, _map("make_complex", real, imag))
 

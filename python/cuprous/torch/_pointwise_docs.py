@@ -121,10 +121,14 @@ def _doc(head: str, arguments: list[str], returns: str, call: str, result: str) 
 def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
     """Returns the docstrings of a function, its method and its in-place method.
 
-    Args:
-        name: PyTorch's name.
-        row: the row of the operation table.
-        second: the name of the second operand, if there is one.
+    Parameters
+    ----------
+    name : str
+        PyTorch's name.
+    row : str
+        The row of the operation table.
+    second : str, default ""
+        The name of the second operand, if there is one.
     """
     dtypes, operands, result = ROWS[row]
     head = _SUMMARIES.get(row) or _core.ufunc(row)._doc

@@ -19,19 +19,27 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
                      sci_mode: bool | None = None) -> None:  # fmt: skip
     """Sets how tensors are printed.
 
-    Args:
-        precision: the digits after the decimal point, 4 by default.
-        threshold: the number of elements above which some are left out, 1000 by default.
-        edgeitems: how many elements are printed at each end of a dimension, 3 by default.
-        linewidth: the characters of a line, 80 by default.
-        profile: "default", "short" or "full", whose options are overridden by the others.
-        sci_mode: whether numbers are printed with exponents; by default it depends on them.
+    Parameters
+    ----------
+    precision : int, optional
+        The digits after the decimal point, 4 by default.
+    threshold : int, optional
+        The number of elements above which some are left out, 1000 by default.
+    edgeitems : int, optional
+        How many elements are printed at each end of a dimension, 3 by default.
+    linewidth : int, optional
+        The characters of a line, 80 by default.
+    profile : str, optional
+        "default", "short" or "full", whose options are overridden by the others.
+    sci_mode : bool, optional
+        Whether numbers are printed with exponents; by default it depends on them.
 
-    Examples:
-        >>> torch.set_printoptions(precision=2)
-        >>> torch.tensor([1 / 3])
-        tensor([0.33])
-        >>> torch.set_printoptions(profile="default")
+    Examples
+    --------
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
     """
     if profile is not None:
         sizes = {"default": (4, 1000, 3), "short": (2, 1000, 2), "full": (4, math.inf, 3)}[profile]
@@ -44,8 +52,10 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
 def option(name: str) -> Any:
     """Returns an option of `set_printoptions`.
 
-    Raises:
-        KeyError: if there is no such option.
+    Raises
+    ------
+    KeyError
+        If there is no such option.
     """
     return _options[name]
 
@@ -126,10 +136,14 @@ def _lines(host: Any, shape: tuple[int, ...], form: Any, indent: int) -> str:
 def values(self: Tensor, prefix: str = "", threshold: float | None = None) -> str:
     """Returns the elements of a tensor that is not empty, as text. Of a large one only the edges are copied.
 
-    Args:
-        self: the tensor.
-        prefix: the text before it, after which further lines are aligned.
-        threshold: the number of elements above which some are left out; by default that of `set_printoptions`.
+    Parameters
+    ----------
+    self : Tensor
+        The tensor.
+    prefix : str, default ""
+        The text before it, after which further lines are aligned.
+    threshold : float, optional
+        The number of elements above which some are left out; by default that of `set_printoptions`.
     """
     plain = self.detach()
     short = self.numel() > (_options["threshold"] if threshold is None else threshold)

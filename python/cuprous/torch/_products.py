@@ -19,20 +19,29 @@ _matmul, _map = _core.t_matmul, _core.t_map
 def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the matrix product of vectors, matrices or batches of matrices.
 
-    Args:
-        input: a tensor of at least one dimension: (n), or (..., m, n).
-        other: a tensor of at least one dimension: (n), or (..., n, p).
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension: (n), or (..., m, n).
+    other : Tensor
+        A tensor of at least one dimension: (n), or (..., n, p).
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., m, p), without the dimensions that vectors lack; leading dimensions broadcast.
 
-    Raises:
-        RuntimeError: for extents that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For extents that do not fit.
 
-    Examples:
-        >>> torch.matmul(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
-        tensor([[11.]])
+    Examples
+    --------
+    >>> torch.matmul(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+    tensor([[11.]])
     """
     return write_out(out, _matmul(input, other))
 
@@ -51,20 +60,29 @@ def _of_dims(name: str, a: int, b: int, returned: str, result: str) -> Callable[
         name,
         f"""Returns the product of a {a}-dimensional and a {b}-dimensional tensor.
 
-    Args:
-        input: a tensor of shape {shapes[a]}.
-        other: a tensor of shape {others[name]} and of the same dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape {shapes[a]}.
+    other : Tensor
+        A tensor of shape {others[name]} and of the same dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape {returned}.
 
-    Raises:
-        RuntimeError: for other numbers of dimensions, and for extents that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For other numbers of dimensions, and for extents that do not fit.
 
-    Examples:
-        >>> torch.{name}({values[a]}, {values[b]})
-        {result}
+    Examples
+    --------
+    >>> torch.{name}({values[a]}, {values[b]})
+    {result}
     """,
     )
 
@@ -94,22 +112,33 @@ def _adding(name: str, product: Callable[..., Tensor], operands: str, result: st
             name,
             f"""Returns `beta * input + alpha * (first @ second)`.
 
-    Args:
-        input: a tensor that broadcasts with the product; it is not read if `beta` is 0.
-        first: the first operand of `{product.__name__}`.
-        second: the second operand of `{product.__name__}`.
-        beta: the factor of `input`.
-        alpha: the factor of the product.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor that broadcasts with the product; it is not read if `beta` is 0.
+    first : Tensor
+        The first operand of `{product.__name__}`.
+    second : Tensor
+        The second operand of `{product.__name__}`.
+    beta : number, default 1
+        The factor of `input`.
+    alpha : number, default 1
+        The factor of the product.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the product.
 
-    Raises:
-        RuntimeError: for operands whose shapes `{product.__name__}` does not take.
+    Raises
+    ------
+    RuntimeError
+        For operands whose shapes `{product.__name__}` does not take.
 
-    Examples:
-        >>> torch.{name}(torch.tensor(1.0), {operands}, alpha=2)
-        {result}
+    Examples
+    --------
+    >>> torch.{name}(torch.tensor(1.0), {operands}, alpha=2)
+    {result}
     """,
         )
     )
@@ -123,18 +152,25 @@ baddbmm = _adding("baddbmm", bmm, "torch.ones(1, 1, 3), torch.ones(1, 3, 1)", "t
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the outer product of two vectors.
 
-    Args:
-        input: a vector of n elements.
-        vec2: a vector of m elements.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A vector of n elements.
+    vec2 : Tensor
+        A vector of m elements.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix of shape (n, m).
 
-    Examples:
-        >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
-        tensor([[3, 4],
-                [6, 8]])
+    Examples
+    --------
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
     """
     return write_out(out, _map("multiply", input.unsqueeze(1), vec2))
 
@@ -142,17 +178,24 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Returns `input @ weight.T + bias`.
 
-    Args:
-        input: a tensor of shape (..., n).
-        weight: a tensor of shape (m, n), or a vector of n elements.
-        bias: a vector of m elements that is added.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (..., n).
+    weight : Tensor
+        A tensor of shape (m, n), or a vector of n elements.
+    bias : Tensor, optional
+        A vector of m elements that is added.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., m).
 
-    Examples:
-        >>> F.linear(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor([[3., 7.]])
+    Examples
+    --------
+    >>> F.linear(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 7.]])
     """
     return _core.t_linear(input, weight, bias)
 
@@ -161,18 +204,26 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Returns `input1 @ weight[k] @ input2` for each k.
 
-    Args:
-        input1: a tensor of shape (..., n).
-        input2: a tensor of shape (..., m).
-        weight: a tensor of shape (k, n, m).
-        bias: a vector of k elements that is added.
+    Parameters
+    ----------
+    input1 : Tensor
+        A tensor of shape (..., n).
+    input2 : Tensor
+        A tensor of shape (..., m).
+    weight : Tensor
+        A tensor of shape (k, n, m).
+    bias : Tensor, optional
+        A vector of k elements that is added.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., k).
 
-    Examples:
-        >>> F.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
-        tensor([[6., 6., 6., 6.]])
+    Examples
+    --------
+    >>> F.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(4, 2, 3))
+    tensor([[6., 6., 6., 6.]])
     """
     result = einsum("...i,kij,...j->...k", input1, weight, input2)
     return result if bias is None else result + bias
@@ -182,21 +233,31 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Returns the cross product of vectors of three elements.
 
-    Args:
-        input: a tensor with extent 3 along the dimension.
-        other: a tensor of as many dimensions that broadcasts with `input`.
-        dim: the dimension; a negative one counts from the end, None is the first one with extent 3.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor with extent 3 along the dimension.
+    other : Tensor
+        A tensor of as many dimensions that broadcasts with `input`.
+    dim : int, optional
+        The dimension; a negative one counts from the end, None is the first one with extent 3.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Raises:
-        RuntimeError: if no dimension has extent 3, or the one that is given has another.
+    Raises
+    ------
+    RuntimeError
+        If no dimension has extent 3, or the one that is given has another.
 
-    Examples:
-        >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
-        tensor([0, 0, 1])
+    Examples
+    --------
+    >>> torch.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -303,19 +364,26 @@ def _pair(x: Tensor, a: list[str], y: Tensor, b: list[str], keep: set[str]) -> t
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Returns the sum of products that subscripts describe. Operands are contracted from left to right.
 
-    Args:
-        equation: the subscripts, such as "ij,jk->ik".
-        *operands: the tensors, or one sequence of them.
+    Parameters
+    ----------
+    equation : str
+        The subscripts, such as "ij,jk->ik".
+    *operands : Tensor
+        The tensors, or one sequence of them.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        RuntimeError: for subscripts that do not fit the operands.
+    Raises
+    ------
+    RuntimeError
+        For subscripts that do not fit the operands.
 
-    Examples:
-        >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
-        tensor([3., 7.])
+    Examples
+    --------
+    >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
+    tensor([3., 7.])
     """
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else list(operands)
     names, output = _labels(equation, tensors)
@@ -332,17 +400,24 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Returns the sum of products over some dimensions of each operand.
 
-    Args:
-        a: a tensor.
-        b: a tensor of the same dtype.
-        dims: the number of dimensions, the last of `a` and the first of `b`; or a pair of lists of dimensions.
+    Parameters
+    ----------
+    a : Tensor
+        A tensor.
+    b : Tensor
+        A tensor of the same dtype.
+    dims : int, default 2
+        The number of dimensions, the last of `a` and the first of `b`; or a pair of lists of dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the remaining dimensions of `a` and then those of `b`.
 
-    Examples:
-        >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
-        torch.Size([2, 4])
+    Examples
+    --------
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
     """
     if isinstance(dims, int):
         left, right = list(range(a.ndim - dims, a.ndim)), list(range(dims))
@@ -362,16 +437,22 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Returns the sum of products over the last dimension of each operand.
 
-    Args:
-        input: a tensor of at least one dimension.
-        other: a tensor with the same last extent.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
+    other : Tensor
+        A tensor with the same last extent.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the remaining dimensions of `input` and then those of `other`.
 
-    Examples:
-        >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-        tensor(11.)
+    Examples
+    --------
+    >>> torch.inner(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor(11.)
     """
     if not (input.ndim and other.ndim):
         return _core.t_map("multiply", input, other)

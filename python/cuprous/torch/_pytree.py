@@ -36,8 +36,10 @@ def tree_map(function: Callable[[Any], Any], tree: Any) -> Any:
 def tensors(what: str, tree: Any) -> list[Tensor]:
     """Returns the tensors of a nested structure.
 
-    Raises:
-        RuntimeError: if a leaf is not a tensor.
+    Raises
+    ------
+    RuntimeError
+        If a leaf is not a tensor.
     """
     found = leaves(tree)
     for leaf in found:

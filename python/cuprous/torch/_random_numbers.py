@@ -20,15 +20,18 @@ class Generator:
 
     They differ from PyTorch's for the same seed.
 
-    Args:
-        device: the device of the generator, which does not change its numbers.
+    Parameters
+    ----------
+    device : device or str, optional
+        The device of the generator, which does not change its numbers.
 
-    Examples:
-        >>> g = torch.Generator().manual_seed(0)
-        >>> a = torch.rand(2, generator=g)
-        >>> g = g.manual_seed(0)
-        >>> torch.equal(a, torch.rand(2, generator=g))
-        True
+    Examples
+    --------
+    >>> g = torch.Generator().manual_seed(0)
+    >>> a = torch.rand(2, generator=g)
+    >>> g = g.manual_seed(0)
+    >>> torch.equal(a, torch.rand(2, generator=g))
+    True
     """
 
     def __init__(self, device: Any = None) -> None:
@@ -38,15 +41,20 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Sets the seed and starts from its first number.
 
-        Args:
-            seed: an integer.
+        Parameters
+        ----------
+        seed : int
+            An integer.
 
-        Returns:
+        Returns
+        -------
+        Generator
             The generator itself.
 
-        Examples:
-            >>> torch.Generator().manual_seed(7).initial_seed()
-            7
+        Examples
+        --------
+        >>> torch.Generator().manual_seed(7).initial_seed()
+        7
         """
         self._seed, self._position = int(seed) & (1 << 64) - 1, _core.Counter(0)
         return self
@@ -54,25 +62,29 @@ class Generator:
     def initial_seed(self) -> int:
         """Returns the seed.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.Generator().manual_seed(7).initial_seed()
-            7
+        Examples
+        --------
+        >>> torch.Generator().manual_seed(7).initial_seed()
+        7
         """
         return self._seed
 
     def seed(self) -> int:
         """Sets a seed from the operating system's entropy and returns it.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> g = torch.Generator()
-            >>> g.seed() == g.initial_seed()
-            True
+        Examples
+        --------
+        >>> g = torch.Generator()
+        >>> g.seed() == g.initial_seed()
+        True
         """
         import secrets
 
@@ -81,16 +93,19 @@ class Generator:
     def get_state(self) -> Tensor:
         """Returns the state: the seed and the position in its sequence.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A uint8 tensor.
 
-        Examples:
-            >>> g = torch.Generator().manual_seed(0)
-            >>> state = g.get_state()
-            >>> a = torch.rand(2, generator=g)
-            >>> g.set_state(state)
-            >>> torch.equal(a, torch.rand(2, generator=g))
-            True
+        Examples
+        --------
+        >>> g = torch.Generator().manual_seed(0)
+        >>> state = g.get_state()
+        >>> a = torch.rand(2, generator=g)
+        >>> g.set_state(state)
+        >>> torch.equal(a, torch.rand(2, generator=g))
+        True
         """
         import numpy as np
 
@@ -99,14 +114,17 @@ class Generator:
     def set_state(self, new_state: Tensor) -> None:
         """Restores a state that `get_state` returned.
 
-        Args:
-            new_state: a state from `get_state`.
+        Parameters
+        ----------
+        new_state : Tensor
+            A state from `get_state`.
 
-        Examples:
-            >>> g = torch.Generator()
-            >>> g.set_state(torch.Generator().manual_seed(5).get_state())
-            >>> g.initial_seed()
-            5
+        Examples
+        --------
+        >>> g = torch.Generator()
+        >>> g.set_state(torch.Generator().manual_seed(5).get_state())
+        >>> g.initial_seed()
+        5
         """
         import numpy as np
 
@@ -116,17 +134,23 @@ class Generator:
     def draw(self, kind: str, shape: Sequence[int], device_name: str) -> Tensor:
         """Returns the next random numbers of a distribution.
 
-        Args:
-            kind: the name of the distribution in the engine, such as "random_unit32".
-            shape: the extents.
-            device_name: the device of the result.
+        Parameters
+        ----------
+        kind : str
+            The name of the distribution in the engine, such as "random_unit32".
+        shape : sequence of ints
+            The extents.
+        device_name : str
+            The device of the result.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Examples:
-            >>> torch.Generator().draw("random_unit32", [2], "cpu").shape
-            torch.Size([2])
+        Examples
+        --------
+        >>> torch.Generator().draw("random_unit32", [2], "cpu").shape
+        torch.Size([2])
         """
         size = min(math.prod(max(n, 0) for n in shape), 2**62)  # t_random refuses impossible shapes
         # One block of the counter-based generator yields four 32-bit words or two 64-bit words, so advancing by one
@@ -140,18 +164,23 @@ default_generator = Generator()
 def manual_seed(seed: int) -> Generator:
     """Seeds the default generator.
 
-    Args:
-        seed: an integer.
+    Parameters
+    ----------
+    seed : int
+        An integer.
 
-    Returns:
+    Returns
+    -------
+    Generator
         The default generator.
 
-    Examples:
-        >>> _ = torch.manual_seed(0)
-        >>> a = torch.rand(2)
-        >>> _ = torch.manual_seed(0)
-        >>> torch.equal(a, torch.rand(2))
-        True
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> a = torch.rand(2)
+    >>> _ = torch.manual_seed(0)
+    >>> torch.equal(a, torch.rand(2))
+    True
     """
     return default_generator.manual_seed(seed)
 
@@ -159,12 +188,15 @@ def manual_seed(seed: int) -> Generator:
 def seed() -> int:
     """Seeds the default generator from the operating system's entropy.
 
-    Returns:
+    Returns
+    -------
+    int
         The seed, an integer.
 
-    Examples:
-        >>> torch.seed() == torch.initial_seed()
-        True
+    Examples
+    --------
+    >>> torch.seed() == torch.initial_seed()
+    True
     """
     return default_generator.seed()
 
@@ -172,13 +204,15 @@ def seed() -> int:
 def initial_seed() -> int:
     """Returns the default generator's seed.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> _ = torch.manual_seed(7)
-        >>> torch.initial_seed()
-        7
+    Examples
+    --------
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
     """
     return default_generator.initial_seed()
 
@@ -186,15 +220,18 @@ def initial_seed() -> int:
 def get_rng_state() -> Tensor:
     """Returns the default generator's state.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A uint8 tensor.
 
-    Examples:
-        >>> state = torch.get_rng_state()
-        >>> a = torch.rand(2)
-        >>> torch.set_rng_state(state)
-        >>> torch.equal(a, torch.rand(2))
-        True
+    Examples
+    --------
+    >>> state = torch.get_rng_state()
+    >>> a = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(a, torch.rand(2))
+    True
     """
     return default_generator.get_state()
 
@@ -202,11 +239,14 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Restores the default generator's state.
 
-    Args:
-        new_state: a state from `get_rng_state`.
+    Parameters
+    ----------
+    new_state : Tensor
+        A state from `get_rng_state`.
 
-    Examples:
-        >>> torch.set_rng_state(torch.get_rng_state())
+    Examples
+    --------
+    >>> torch.set_rng_state(torch.get_rng_state())
     """
     default_generator.set_state(new_state)
 
@@ -215,8 +255,10 @@ def draw_floats(kind: str, shape: Sequence[int], name: str, device_name: str, ge
     """Returns uniform ("unit") or normal random numbers of a float or complex dtype. Complex ones have independent
     parts; the parts of normal ones have variance 1/2.
 
-    Raises:
-        RuntimeError: for other dtypes.
+    Raises
+    ------
+    RuntimeError
+        For other dtypes.
     """
     if name in ("complex64", "complex128"):
         part = "float32" if name == "complex64" else "float64"
@@ -249,23 +291,36 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
         function,
         f"""{doc}
 
-    Args:
-        *sizes_: the extents, as integers or as one sequence.
-        size: the extents as a sequence, in place of `sizes_`.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    *sizes_ : int or sequence of ints
+        The extents, as integers or as one sequence.
+    size : int or tuple of ints, optional
+        The extents as a sequence, in place of `sizes_`.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents, of a floating dtype.
 
-    Examples:
-        >>> torch.{function}(2, 3).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.{function}(2, 3).shape
+    torch.Size([2, 3])
     """,
     )
 
@@ -292,29 +347,46 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
             size: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns random integers from `low` to below `high`.
 
-    Args:
-        *args: `low`, which is 0 by default, `high` and `size`.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default int64.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        low: the least integer.
-        high: the bound, which is not included.
-        size: the extents.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    *args : any
+        `low`, which is 0 by default, `high` and `size`.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default int64.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    low : int, optional
+        The least integer.
+    high : int, optional
+        The bound, which is not included.
+    size : int or tuple of ints, optional
+        The extents.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Raises:
-        TypeError: if `high` or `size` is missing.
+    Raises
+    ------
+    TypeError
+        If `high` or `size` is missing.
 
-    Examples:
-        >>> x = torch.randint(0, 10, (3,))
-        >>> x.shape, bool((x < 10).all())
-        (torch.Size([3]), True)
+    Examples
+    --------
+    >>> x = torch.randint(0, 10, (3,))
+    >>> x.shape, bool((x < 10).all())
+    (torch.Size([3]), True)
     """
     given = list(args)
     if size is None and given and not isinstance(given[-1], int):
@@ -334,22 +406,34 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns a random permutation of the integers from 0 to below n: the order that sorts random 64-bit keys.
 
-    Args:
-        n: the number of integers.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default int64.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    n : int
+        The number of integers.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default int64.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (n).
 
-    Examples:
-        >>> torch.randperm(5).sort().values
-        tensor([0, 1, 2, 3, 4])
+    Examples
+    --------
+    >>> torch.randperm(5).sort().values
+    tensor([0, 1, 2, 3, 4])
     """
     name, device_name = _options("randperm", out, dtype, device, layout, "int64")
     keys = (generator or default_generator).draw("random_bits64", [n], device_name)
@@ -362,24 +446,37 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
            pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Returns normal random numbers with a mean and a standard deviation, either of which may be a tensor.
 
-    Args:
-        mean: the mean, a number or tensor.
-        std: the standard deviation, a number or tensor.
-        size: the extents, if neither is a tensor.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    mean : Tensor or number, default 0.0
+        The mean, a number or tensor.
+    std : Tensor or number, default 1.0
+        The standard deviation, a number or tensor.
+    size : int or tuple of ints, optional
+        The extents, if neither is a tensor.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.normal(0.0, 1.0, (2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.normal(0.0, 1.0, (2, 3)).shape
+    torch.Size([2, 3])
     """
     like = mean if isinstance(mean, Tensor) else std if isinstance(std, Tensor) else None
     if like is None:
@@ -393,18 +490,26 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Returns ones with the given probabilities, and zeros otherwise.
 
-    Args:
-        input: the probabilities, a floating tensor of any shape.
-        p: one probability for all elements, in place of those of `input`.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        The probabilities, a floating tensor of any shape.
+    p : float, optional
+        One probability for all elements, in place of those of `input`.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
-        tensor([0., 1.])
+    Examples
+    --------
+    >>> torch.bernoulli(torch.tensor([0.0, 1.0]))
+    tensor([0., 1.])
     """
     drawn = draw_unit(input, generator=generator) < (input.detach() if p is None else p)
     return write_out(out, _core.t_cast(drawn, input.dtype_name))

@@ -21,18 +21,24 @@ _map = _core.t_map
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Returns a copy rotated by right angles in the plane of two dimensions, from the first toward the second.
 
-    Args:
-        input: a tensor of at least two dimensions.
-        k: the number of right angles.
-        dims: the two dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+    k : int, default 1
+        The number of right angles.
+    dims : sequence of ints, optional
+        The two dimensions.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
-        tensor([[2, 4],
-                [1, 3]])
+    Examples
+    --------
+    >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
     """
     a, b = (wrap_dim(d, input.ndim) for d in dims)
     if a == b:
@@ -66,15 +72,20 @@ def _atleast(n: int) -> Callable[..., Any]:
         f"atleast_{n}d",
         f"""Returns tensors with at least {n} dimensions.
 
-    Args:
-        *tensors: tensors, or one sequence of tensors.
+    Parameters
+    ----------
+    *tensors : Tensor
+        Tensors, or one sequence of tensors.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor, with dimensions of extent 1 added where it has fewer than {n}; a tuple for several tensors.
 
-    Examples:
-        >>> torch.atleast_{n}d(torch.tensor(2.0)).shape
-        torch.Size([{", ".join("1" * n)}])
+    Examples
+    --------
+    >>> torch.atleast_{n}d(torch.tensor(2.0)).shape
+    torch.Size([{", ".join("1" * n)}])
     """,
     )
 
@@ -85,16 +96,21 @@ atleast_1d, atleast_2d, atleast_3d = _atleast(1), _atleast(2), _atleast(3)
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Concatenates tensors along the third dimension.
 
-    Args:
-        tensors: tensors of shapes that are equal except for the third dimension.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Tensors of shapes that are equal except for the third dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of at least three dimensions.
 
-    Examples:
-        >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-        tensor([[[1, 3],
-                 [2, 4]]])
+    Examples
+    --------
+    >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
     """
     return _joining.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
@@ -102,16 +118,21 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Concatenates tensors as columns. A vector is one column.
 
-    Args:
-        tensors: vectors, or matrices with the same number of rows.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        Vectors, or matrices with the same number of rows.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix.
 
-    Examples:
-        >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
-        tensor([[1, 3],
-                [2, 4]])
+    Examples
+    --------
+    >>> torch.column_stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
     """
     return _joining.cat([x.reshape(x.numel(), 1) if x.ndim <= 1 else x for x in tensors], 1)
 
@@ -134,19 +155,26 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
         name,
         f"""Returns views of parts along dimension {axis}{vectors}.
 
-    Args:
-        input: a tensor of at least {least} dimensions.
-        indices_or_sections: the number of parts, or the indices where parts begin.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least {least} dimensions.
+    indices_or_sections : int or array_like
+        The number of parts, or the indices where parts begin.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Raises:
-        RuntimeError: for too few dimensions, or a number of parts that does not divide the extent.
+    Raises
+    ------
+    RuntimeError
+        For too few dimensions, or a number of parts that does not divide the extent.
 
-    Examples:
-        >>> [part.shape for part in torch.{name}(torch.ones({example}), 2)]
-        [torch.Size([{example.replace("2", "1")}]), torch.Size([{example.replace("2", "1")}])]
+    Examples
+    --------
+    >>> [part.shape for part in torch.{name}(torch.ones({example}), 2)]
+    [torch.Size([{example.replace("2", "1")}]), torch.Size([{example.replace("2", "1")}])]
     """,
     )
 
@@ -170,22 +198,34 @@ def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
         name,
         f"""Returns the row and column indices of the {which} triangle of a matrix.
 
-    Args:
-        row: the number of rows.
-        col: the number of columns.
-        offset: the diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
-        dtype: the dtype, by default int64.
-        device: the device, by default the default device.
-        layout: `torch.strided`, the only layout of tensors.
-        requires_grad: whether operations on the result are recorded for gradients, which integers cannot be.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    row : int
+        The number of rows.
+    col : int
+        The number of columns.
+    offset : int, default 0
+        The diagonal that bounds the triangle; 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype, by default int64.
+    device : device or str, optional
+        The device, by default the default device.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients, which integers cannot be.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (2, n) of the row and the column indices of n elements.
 
-    Examples:
-        >>> torch.{name}(2, 2)
-        {example}
+    Examples
+    --------
+    >>> torch.{name}(2, 2)
+    {example}
     """,
     )
 
@@ -197,18 +237,23 @@ triu_indices = _triangle("triu_indices", "upper", "tensor([[0, 0, 1],\n         
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Returns all combinations of one element from each vector, as rows.
 
-    Args:
-        *tensors: vectors.
+    Parameters
+    ----------
+    *tensors : Tensor
+        Vectors.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (combinations, vectors); a vector for one vector.
 
-    Examples:
-        >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([5, 6]))
-        tensor([[1, 5],
-                [1, 6],
-                [2, 5],
-                [2, 6]])
+    Examples
+    --------
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([5, 6]))
+    tensor([[1, 5],
+            [1, 6],
+            [2, 5],
+            [2, 6]])
     """
     if len(tensors) == 1:
         return tensors[0]
@@ -218,19 +263,26 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Returns all combinations of r elements of a vector, as rows.
 
-    Args:
-        input: a vector.
-        r: the number of elements in a combination.
-        with_replacement: whether an element may occur several times.
+    Parameters
+    ----------
+    input : Tensor
+        A vector.
+    r : int, default 2
+        The number of elements in a combination.
+    with_replacement : bool, default False
+        Whether an element may occur several times.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (combinations, r).
 
-    Examples:
-        >>> torch.combinations(torch.tensor([1, 2, 3]))
-        tensor([[1, 2],
-                [1, 3],
-                [2, 3]])
+    Examples
+    --------
+    >>> torch.combinations(torch.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
     """
     import numpy as np
 
@@ -242,16 +294,21 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 def block_diag(*tensors: Tensor) -> Tensor:
     """Returns a block diagonal matrix of the given matrices.
 
-    Args:
-        *tensors: matrices, vectors as rows, or numbers.
+    Parameters
+    ----------
+    *tensors : Tensor
+        Matrices, vectors as rows, or numbers.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix.
 
-    Examples:
-        >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3]]))
-        tensor([[1, 2, 0],
-                [0, 0, 3]])
+    Examples
+    --------
+    >>> torch.block_diag(torch.tensor([[1, 2]]), torch.tensor([[3]]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
     """
     blocks = [atleast_2d(x) for x in tensors]
     width = sum(x.dims[1] for x in blocks)
@@ -265,16 +322,22 @@ def block_diag(*tensors: Tensor) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Returns the Kronecker product.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        other: a tensor of any shape.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    other : Tensor
+        A tensor of any shape.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor whose extents are the products of the operands' extents.
 
-    Examples:
-        >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
-        tensor([ 1, 10,  2, 20])
+    Examples
+    --------
+    >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
+    tensor([ 1, 10,  2, 20])
     """
     n = max(input.ndim, other.ndim)
     a, b = (x.reshape((1,) * (n - x.ndim) + tuple(x.dims)) for x in (input, other))
@@ -287,18 +350,25 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 def trace(input: Tensor) -> Tensor:
     """Returns the sum of the diagonal of a matrix.
 
-    Args:
-        input: a matrix.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape ().
 
-    Raises:
-        RuntimeError: for another number of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For another number of dimensions.
 
-    Examples:
-        >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
-        tensor(5)
+    Examples
+    --------
+    >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
+    tensor(5)
     """
     if input.ndim != 2:
         raise RuntimeError("trace: expected a matrix")
@@ -308,16 +378,21 @@ def trace(input: Tensor) -> Tensor:
 def argwhere(input: Tensor) -> Tensor:
     """Returns the indices of the nonzero elements, as rows.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of shape (n, input.ndim).
 
-    Examples:
-        >>> torch.argwhere(torch.tensor([[0, 3], [5, 0]]))
-        tensor([[0, 1],
-                [1, 0]])
+    Examples
+    --------
+    >>> torch.argwhere(torch.tensor([[0, 3], [5, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
     """
     return _indexing.nonzero(input)
 
@@ -325,18 +400,26 @@ def argwhere(input: Tensor) -> Tensor:
 def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumulate: bool = False) -> Tensor:
     """Returns a copy with values written at index tensors.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        indices: int64 or bool tensors, one for each leading dimension.
-        values: the values, a tensor that broadcasts with the selected elements.
-        accumulate: whether to add the values; otherwise they replace the elements.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    indices : tuple of Tensors
+        int64 or bool tensors, one for each leading dimension.
+    values : Tensor
+        The values, a tensor that broadcasts with the selected elements.
+    accumulate : bool, default False
+        Whether to add the values; otherwise they replace the elements.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
-        tensor([5., 0., 6.])
+    Examples
+    --------
+    >>> torch.index_put(torch.zeros(3), (torch.tensor([0, 2]),), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
     """
     return _indexing.index_put_(input.clone(), indices, values, accumulate)
 
@@ -344,18 +427,25 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
 def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     """Sums over the dimensions along which a tensor of the given shape would be broadcast.
 
-    Args:
-        *size: the extents, as integers or as one sequence.
+    Parameters
+    ----------
+    *size : int or sequence of ints
+        The extents, as integers or as one sequence.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Raises:
-        RuntimeError: if the tensor's shape is not one that the extents broadcast to.
+    Raises
+    ------
+    RuntimeError
+        If the tensor's shape is not one that the extents broadcast to.
 
-    Examples:
-        >>> torch.ones(2, 3).sum_to_size(1, 3)
-        tensor([[2., 2., 2.]])
+    Examples
+    --------
+    >>> torch.ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
     """
     shape = sizes(size)
     lead = self.ndim - len(shape)
@@ -368,18 +458,24 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 def view_as_real(input: Tensor) -> Tensor:
     """Returns the real and imaginary parts along a new last dimension of extent 2, as a copy.
 
-    Args:
-        input: a complex tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A complex tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of shape (..., 2).
 
-    Notes:
-        PyTorch's result is a view.
+    Notes
+    -----
+    PyTorch's result is a view.
 
-    Examples:
-        >>> torch.view_as_real(torch.tensor([1 + 2j]))
-        tensor([[1., 2.]])
+    Examples
+    --------
+    >>> torch.view_as_real(torch.tensor([1 + 2j]))
+    tensor([[1., 2.]])
     """
     if not input.is_complex():
         raise RuntimeError("view_as_real is only supported for complex tensors")
@@ -389,18 +485,24 @@ def view_as_real(input: Tensor) -> Tensor:
 def view_as_complex(input: Tensor) -> Tensor:
     """Returns complex numbers made from a last dimension of extent 2, as a copy.
 
-    Args:
-        input: a float32 or float64 tensor of shape (..., 2).
+    Parameters
+    ----------
+    input : Tensor
+        A float32 or float64 tensor of shape (..., 2).
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A complex tensor without the last dimension.
 
-    Notes:
-        PyTorch's result is a view.
+    Notes
+    -----
+    PyTorch's result is a view.
 
-    Examples:
-        >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
-        tensor([1.+2.j])
+    Examples
+    --------
+    >>> torch.view_as_complex(torch.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
     """
     if not input.is_floating_point() or not input.ndim or input.dims[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")

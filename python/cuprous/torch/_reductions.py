@@ -42,21 +42,30 @@ def sum(
 ) -> Tensor:
     """Returns the sum. Integers and bools are summed as int64.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to sum in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to sum in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.tensor([[1, 2], [3, 4]]).sum(0)
-        tensor([4, 6])
-        >>> torch.sum(torch.tensor([0.5, 1.5]))
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.tensor([[1, 2], [3, 4]]).sum(0)
+    tensor([4, 6])
+    >>> torch.sum(torch.tensor([0.5, 1.5]))
+    tensor(2.)
     """
     x = _operand(input, dtype and dtype_name(dtype), True, False)
     return write_out(out, _reduce("sum", x, dims_of(dim), keepdim))
@@ -67,19 +76,28 @@ def prod(
 ) -> Tensor:
     """Returns the product. Integers and bools are multiplied as int64.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to multiply in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to multiply in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
-        tensor([ 2, 12])
+    Examples
+    --------
+    >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
+    tensor([ 2, 12])
     """
     x = _operand(input, dtype and dtype_name(dtype), True, True)
     return write_out(out, _reduce("prod", x, dims_of(dim), keepdim))
@@ -98,22 +116,33 @@ def mean(
 ) -> Tensor:
     """Returns the mean of floats.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to compute in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Raises:
-        RuntimeError: for integers and bool, unless `dtype` is given.
+    Raises
+    ------
+    RuntimeError
+        For integers and bool, unless `dtype` is given.
 
-    Examples:
-        >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
-        tensor([1.5000, 3.5000])
+    Examples
+    --------
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
+    tensor([1.5000, 3.5000])
     """
     if dim is None and dtype is None and out is None and input.is_floating_point() and not keepdim:
         return _reduce("sum", input) / (input.numel() or math.nan)
@@ -130,22 +159,32 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the variance: the sum of squared deviations divided by n - correction (1 by default).
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several; None for all.
-        unbiased: True for a correction of 1, False for 0; in place of `correction`.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    unbiased : bool, optional
+        True for a correction of 1, False for 0; in place of `correction`.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    correction : int or float, optional
+        What is subtracted from the number of elements before dividing by it, by default 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.var(torch.tensor([1.0, 2.0, 4.0]))
-        tensor(2.3333)
-        >>> torch.var(torch.tensor([1.0, 2.0, 4.0]), correction=0)
-        tensor(1.5556)
+    Examples
+    --------
+    >>> torch.var(torch.tensor([1.0, 2.0, 4.0]))
+    tensor(2.3333)
+    >>> torch.var(torch.tensor([1.0, 2.0, 4.0]), correction=0)
+    tensor(1.5556)
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -160,20 +199,30 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
         correction: Any = None, out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the standard deviation, the square root of `var`. Its gradient at 0 is 0.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several; None for all.
-        unbiased: True for a correction of 1, False for 0; in place of `correction`.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    unbiased : bool, optional
+        True for a correction of 1, False for 0; in place of `correction`.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    correction : int or float, optional
+        What is subtracted from the number of elements before dividing by it, by default 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
-        tensor(1.)
+    Examples
+    --------
+    >>> torch.std(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(1.)
     """
     return write_out(out, _root(var(input, dim, unbiased, keepdim, correction=correction)))
 
@@ -182,19 +231,28 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Returns the variance and the mean.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several; None for all.
-        unbiased: True for a correction of 1, False for 0; in place of `correction`.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    unbiased : bool, optional
+        True for a correction of 1, False for 0; in place of `correction`.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    correction : int or float, optional
+        What is subtracted from the number of elements before dividing by it, by default 1.
 
-    Returns:
+    Returns
+    -------
+    pair of Tensors
         The tuple of the variance and the mean, without the reduced dimensions.
 
-    Examples:
-        >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
-        (tensor(1.), tensor(2.))
+    Examples
+    --------
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -205,19 +263,28 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
              correction: Any = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Returns the standard deviation and the mean.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several; None for all.
-        unbiased: True for a correction of 1, False for 0; in place of `correction`.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        correction: what is subtracted from the number of elements before dividing by it, by default 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    unbiased : bool, optional
+        True for a correction of 1, False for 0; in place of `correction`.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    correction : int or float, optional
+        What is subtracted from the number of elements before dividing by it, by default 1.
 
-    Returns:
+    Returns
+    -------
+    pair of Tensors
         The tuple of the standard deviation and the mean, without the reduced dimensions.
 
-    Examples:
-        >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
-        (tensor(1.), tensor(2.))
+    Examples
+    --------
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -227,21 +294,31 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the maximum. Equal maxima share the gradient.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Raises:
-        RuntimeError: for a tensor without elements.
+    Raises
+    ------
+    RuntimeError
+        For a tensor without elements.
 
-    Examples:
-        >>> torch.amax(torch.tensor([[1, 5], [7, 3]]), dim=1)
-        tensor([5, 7])
+    Examples
+    --------
+    >>> torch.amax(torch.tensor([[1, 5], [7, 3]]), dim=1)
+    tensor([5, 7])
     """
     return write_out(out, _extreme("max", input, dim, keepdim))
 
@@ -249,21 +326,31 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the minimum. Equal minima share the gradient.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Raises:
-        RuntimeError: for a tensor without elements.
+    Raises
+    ------
+    RuntimeError
+        For a tensor without elements.
 
-    Examples:
-        >>> torch.amin(torch.tensor([[1, 5], [7, 3]]), dim=1)
-        tensor([1, 3])
+    Examples
+    --------
+    >>> torch.amin(torch.tensor([[1, 5], [7, 3]]), dim=1)
+    tensor([1, 3])
     """
     return write_out(out, _extreme("min", input, dim, keepdim))
 
@@ -278,20 +365,29 @@ def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
     """Returns the minimum and the maximum.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    min_max
         The named tuple `(min, max)`.
 
-    Raises:
-        RuntimeError: for a tensor without elements.
+    Raises
+    ------
+    RuntimeError
+        For a tensor without elements.
 
-    Examples:
-        >>> torch.aminmax(torch.tensor([3, 1, 2])).max
-        tensor(3)
+    Examples
+    --------
+    >>> torch.aminmax(torch.tensor([3, 1, 2])).max
+    tensor(3)
     """
     return min_max(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
@@ -306,17 +402,24 @@ def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Returns the index of the first maximum.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor; without `dim` an index of the flattened tensor.
 
-    Examples:
-        >>> torch.argmax(torch.tensor([1, 9, 9]))
-        tensor(1)
+    Examples
+    --------
+    >>> torch.argmax(torch.tensor([1, 9, 9]))
+    tensor(1)
     """
     return _index_of("max", input, dim, keepdim)
 
@@ -324,17 +427,24 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Returns the index of the first minimum.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor; without `dim` an index of the flattened tensor.
 
-    Examples:
-        >>> torch.argmin(torch.tensor([[4, 1], [0, 2]]), dim=1)
-        tensor([1, 0])
+    Examples
+    --------
+    >>> torch.argmin(torch.tensor([[4, 1], [0, 2]]), dim=1)
+    tensor([1, 0])
     """
     return _index_of("min", input, dim, keepdim)
 
@@ -353,25 +463,35 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
         op,
         f"""Returns the {op}imum of all elements or along a dimension, or the {which} of each pair.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements; or a tensor, which is compared with `input` element by element.
-        keepdim: whether to keep the reduced dimension with extent 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, optional
+        The dimension; None for all elements; or a tensor, which is compared with `input` element by element.
+    keepdim : bool, default False
+        Whether to keep the reduced dimension with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor; with a dimension the named tuple `(values, indices)`, with the int64 index of the first {op}imum.
 
-    Raises:
-        RuntimeError: for a tensor without elements if no dimension is given.
+    Raises
+    ------
+    RuntimeError
+        For a tensor without elements if no dimension is given.
 
-    Examples:
-        >>> x = torch.tensor([[1, 5], [7, 3]])
-        >>> torch.{op}(x)
-        {example[0]}
-        >>> values, indices = x.{op}(dim=1)
-        >>> values, indices
-        {example[1]}
+    Examples
+    --------
+    >>> x = torch.tensor([[1, 5], [7, 3]])
+    >>> torch.{op}(x)
+    {example[0]}
+    >>> values, indices = x.{op}(dim=1)
+    >>> values, indices
+    {example[1]}
     """,
     )
 
@@ -404,18 +524,26 @@ def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callab
         name,
         f"""Returns true if {what}.
 
-    Args:
-        input: a tensor of any shape and dtype; numbers other than 0 count as true.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a bool tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype; numbers other than 0 count as true.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A bool tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor without the reduced dimensions; {empty} where there are no elements.
 
-    Examples:
-        >>> torch.tensor([[True, False], [True, True]]).{name}(dim=0)
-        {example}
+    Examples
+    --------
+    >>> torch.tensor([[True, False], [True, True]]).{name}(dim=0)
+    {example}
     """,
     )
 
@@ -427,16 +555,22 @@ any = _logical("any", "max", False, "any element is true", "tensor([True, True])
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     """Returns the number of nonzero elements.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: one dimension or several; None for all.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
-        tensor(2)
+    Examples
+    --------
+    >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
+    tensor(2)
     """
     return sum(_map("not_equal", input, 0), dim)
 
@@ -444,18 +578,26 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
 def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Returns the sum, ignoring NaN.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to sum in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to sum in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
     """
     return sum(_map("where", _map("isnan", input), 0, input), dim, keepdim, dtype=dtype)
 
@@ -463,18 +605,26 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Returns the mean, ignoring NaN.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions; NaN where all elements are NaN.
 
-    Examples:
-        >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
-        tensor(1.5000)
+    Examples
+    --------
+    >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
+    tensor(1.5000)
     """
     number = _map("logical_not", _map("isnan", input))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(number, dim, keepdim)
@@ -483,18 +633,26 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """Returns the logarithm of the sum of exponentials, computed without overflow.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: one dimension or several.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int or tuple of ints
+        One dimension or several.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
-        tensor(1000.6932)
+    Examples
+    --------
+    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
+    tensor(1000.6932)
     """
     real = _map("real", input.detach()) if input.is_complex() else input.detach()
     top = _reduce("max", real, dims_of(dim), True)
@@ -508,25 +666,37 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
          dtype: Any = None) -> Tensor:  # fmt: skip
     """Returns the p-norm over dimensions, `(Σ |x|**p)**(1/p)`.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        p: the order; "fro" is 2, and inf gives the largest absolute value.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    p : float, default "fro"
+        The order; "fro" is 2, and inf gives the largest absolute value.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the reduced dimensions.
 
-    Raises:
-        NotImplementedError: for the nuclear norm.
+    Raises
+    ------
+    NotImplementedError
+        For the nuclear norm.
 
-    Examples:
-        >>> torch.norm(torch.tensor([3.0, 4.0]))
-        tensor(5.)
-        >>> torch.norm(torch.tensor([3.0, 4.0]), p=1)
-        tensor(7.)
+    Examples
+    --------
+    >>> torch.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    >>> torch.norm(torch.tensor([3.0, 4.0]), p=1)
+    tensor(7.)
     """
     x = _in_dtype(input, dtype)
     if p in ("fro", None, 2, 2.0):
@@ -562,17 +732,24 @@ def _root(x: Tensor, exponent: float = 0.5) -> Tensor:
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """Returns the p-norm of the difference.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        other: a tensor or number that broadcasts with `input`.
-        p: the order of the norm.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    other : Tensor
+        A tensor or number that broadcasts with `input`.
+    p : float, default 2
+        The order of the norm.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without dimensions.
 
-    Examples:
-        >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
-        tensor(5.)
+    Examples
+    --------
+    >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
+    tensor(5.)
     """
     return norm(input - other, p)
 
@@ -580,18 +757,26 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative sum.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        dtype: the dtype to sum in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    dtype : dtype, optional
+        The dtype to sum in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`; integers and bools are summed as int64.
 
-    Examples:
-        >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
-        tensor([1, 3, 6])
+    Examples
+    --------
+    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
     """
     return write_out(out, _running("sum", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
@@ -599,18 +784,26 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
     """Returns the cumulative product.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        dtype: the dtype to multiply in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    dtype : dtype, optional
+        The dtype to multiply in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`; integers and bools are multiplied as int64.
 
-    Examples:
-        >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
-        tensor([1, 2, 6])
+    Examples
+    --------
+    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
+    tensor([1, 2, 6])
     """
     return write_out(out, _running("prod", _operand(input, dtype and dtype_name(dtype), True, False), dim))
 
@@ -641,16 +834,22 @@ def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
 def cummax(input: Tensor, dim: int) -> values_indices:
     """Returns the cumulative maximum and the index where it was last reached.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
 
-    Examples:
-        >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
-        tensor([1, 3, 3])
+    Examples
+    --------
+    >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
+    tensor([1, 3, 3])
     """
     return _running_extreme("max", input, dim)
 
@@ -658,16 +857,22 @@ def cummax(input: Tensor, dim: int) -> values_indices:
 def cummin(input: Tensor, dim: int) -> values_indices:
     """Returns the cumulative minimum and the index where it was last reached.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
 
-    Examples:
-        >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
-        tensor([3, 1, 1])
+    Examples
+    --------
+    >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
+    tensor([3, 1, 1])
     """
     return _running_extreme("min", input, dim)
 
@@ -675,17 +880,24 @@ def cummin(input: Tensor, dim: int) -> values_indices:
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns `exp(x) / sum(exp(x))` along a dimension.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: the dimension along which results sum to 1.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int, optional
+        The dimension along which results sum to 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
     """
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
@@ -694,17 +906,24 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stackleve
 def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
     """Returns the logarithm of `softmax`, computed without overflow.
 
-    Args:
-        input: a tensor of any shape, of a floating or complex dtype.
-        dim: the dimension along which the exponentials of results sum to 1.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    dim : int, optional
+        The dimension along which the exponentials of results sum to 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
-        tensor([-0.6931, -0.6931])
+    Examples
+    --------
+    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
     """
     x = _operand(input, dtype and dtype_name(dtype), False, False)
     return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)

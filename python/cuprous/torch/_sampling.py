@@ -19,22 +19,33 @@ def multinomial(
     probability, and indices in the order of their quotients are a sample without replacement (Efraimidis and
     Spirakis, 2006). The weights are not read on the host, and so they are not checked.
 
-    Args:
-        input: nonnegative weights, a vector of n elements or a matrix of shape (m, n).
-        num_samples: the number of indices in a row.
-        replacement: whether an index may be drawn several times.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        Nonnegative weights, a vector of n elements or a matrix of shape (m, n).
+    num_samples : int
+        The number of indices in a row.
+    replacement : bool, default False
+        Whether an index may be drawn several times.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of shape (num_samples) or (m, num_samples).
 
-    Raises:
-        RuntimeError: if more samples are drawn without replacement than there are weights.
+    Raises
+    ------
+    RuntimeError
+        If more samples are drawn without replacement than there are weights.
 
-    Examples:
-        >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
-        tensor([1, 1, 1])
+    Examples
+    --------
+    >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)
+    tensor([1, 1, 1])
     """
     if out is not None:
         raise NotImplementedError("[multinomial] out= is not supported")

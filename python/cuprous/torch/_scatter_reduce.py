@@ -87,23 +87,35 @@ def scatter_reduce(
 ) -> Tensor:
     """Reduces elements of `src` with equal indices along a dimension, by default together with the present element.
 
-    Args:
-        input: any shape.
-        dim: the dimension; a negative one counts from the end.
-        index: int64, no larger than `src` in any dimension.
-        src: of the dtype of `input`.
-        reduce: "sum", "prod", "mean", "amax" or "amin".
-        include_self: whether the present element takes part.
+    Parameters
+    ----------
+    input : Tensor
+        Any shape.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : Tensor
+        int64, no larger than `src` in any dimension.
+    src : Tensor
+        Of the dtype of `input`.
+    reduce : {"sum", "prod", "mean", "amax", "amin"}
+        "sum", "prod", "mean", "amax" or "amin".
+    include_self : bool, default True
+        Whether the present element takes part.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: for another reduction, or another dtype.
+    Raises
+    ------
+    RuntimeError
+        For another reduction, or another dtype.
 
-    Examples:
-        >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
-        tensor([1., 5.])
+    Examples
+    --------
+    >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")
+    tensor([1., 5.])
     """
     reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)  # PyTorch takes both
     if reduce not in (*_REDUCTIONS, "mean"):
@@ -132,23 +144,35 @@ def index_reduce(
 ) -> Tensor:
     """Reduces slices of `source` with equal indices along a dimension, by default together with the present slice.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        index: a vector of int64 indices.
-        source: a tensor with a slice for each index, of the dtype of `input`.
-        reduce: "prod", "mean", "amax" or "amin".
-        include_self: whether the present slice takes part.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : Tensor
+        A vector of int64 indices.
+    source : Tensor
+        A tensor with a slice for each index, of the dtype of `input`.
+    reduce : {"prod", "mean", "amax", "amin"}
+        "prod", "mean", "amax" or "amin".
+    include_self : bool, default True
+        Whether the present slice takes part.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: for another reduction, or shapes that do not match.
+    Raises
+    ------
+    RuntimeError
+        For another reduction, or shapes that do not match.
 
-    Examples:
-        >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")
-        tensor([1., 3.])
+    Examples
+    --------
+    >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")
+    tensor([1., 3.])
     """
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")

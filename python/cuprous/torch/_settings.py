@@ -20,18 +20,24 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     deterministic implementation and raise an error or warn. If several values are written at one index, it is
     unspecified which remains.
 
-    Args:
-        mode: whether deterministic algorithms are requested.
-        warn_only: whether operations that have none warn instead of raising.
+    Parameters
+    ----------
+    mode : bool
+        Whether deterministic algorithms are requested.
+    warn_only : bool, default False
+        Whether operations that have none warn instead of raising.
 
-    Raises:
-        TypeError: if an argument is not a bool.
+    Raises
+    ------
+    TypeError
+        If an argument is not a bool.
 
-    Examples:
-        >>> torch.use_deterministic_algorithms(True)
-        >>> torch.are_deterministic_algorithms_enabled()
-        True
-        >>> torch.use_deterministic_algorithms(False)
+    Examples
+    --------
+    >>> torch.use_deterministic_algorithms(True)
+    >>> torch.are_deterministic_algorithms_enabled()
+    True
+    >>> torch.use_deterministic_algorithms(False)
     """
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
@@ -42,12 +48,14 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """Returns True if deterministic algorithms are requested.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.are_deterministic_algorithms_enabled()
-        False
+    Examples
+    --------
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
     """
     return _determinism.state["deterministic"]
 
@@ -55,12 +63,14 @@ def are_deterministic_algorithms_enabled() -> bool:
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Returns True if deterministic algorithms are requested with warnings only.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_deterministic_algorithms_warn_only_enabled()
-        False
+    Examples
+    --------
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    False
     """
     return _determinism.state["warn_only"]
 
@@ -68,12 +78,14 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 def get_deterministic_debug_mode() -> int:
     """Returns 2 if deterministic algorithms are requested, 1 if with warnings only, otherwise 0.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.get_deterministic_debug_mode()
-        0
+    Examples
+    --------
+    >>> torch.get_deterministic_debug_mode()
+    0
     """
     return 0 if not _determinism.state["deterministic"] else 1 if _determinism.state["warn_only"] else 2
 
@@ -81,17 +93,22 @@ def get_deterministic_debug_mode() -> int:
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     """Requests deterministic algorithms by a number or name.
 
-    Args:
-        debug_mode: "default" or 0, "warn" or 1, "error" or 2.
+    Parameters
+    ----------
+    debug_mode : int or str
+        "default" or 0, "warn" or 1, "error" or 2.
 
-    Raises:
-        RuntimeError: for another value.
+    Raises
+    ------
+    RuntimeError
+        For another value.
 
-    Examples:
-        >>> torch.set_deterministic_debug_mode("warn")
-        >>> torch.is_deterministic_algorithms_warn_only_enabled()
-        True
-        >>> torch.set_deterministic_debug_mode("default")
+    Examples
+    --------
+    >>> torch.set_deterministic_debug_mode("warn")
+    >>> torch.is_deterministic_algorithms_warn_only_enabled()
+    True
+    >>> torch.set_deterministic_debug_mode("default")
     """
     names = ("default", "warn", "error")
     level = names.index(debug_mode) if debug_mode in names else debug_mode
@@ -103,14 +120,17 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 def set_float32_matmul_precision(precision: str) -> None:
     """Allows lower precision in float32 matrix products. It is stored, but products are always computed in float32.
 
-    Args:
-        precision: "highest", "high" or "medium".
+    Parameters
+    ----------
+    precision : {"highest", "high", "medium"}
+        "highest", "high" or "medium".
 
-    Examples:
-        >>> torch.set_float32_matmul_precision("high")
-        >>> torch.get_float32_matmul_precision()
-        'high'
-        >>> torch.set_float32_matmul_precision("highest")
+    Examples
+    --------
+    >>> torch.set_float32_matmul_precision("high")
+    >>> torch.get_float32_matmul_precision()
+    'high'
+    >>> torch.set_float32_matmul_precision("highest")
     """
     if precision not in ("highest", "high", "medium"):
         raise ValueError(f"{precision!r} is not one of 'highest', 'high', or 'medium'")
@@ -121,12 +141,15 @@ def set_float32_matmul_precision(precision: str) -> None:
 def get_float32_matmul_precision() -> str:
     """Returns the precision that was allowed.
 
-    Returns:
+    Returns
+    -------
+    str
         "highest", "high" or "medium".
 
-    Examples:
-        >>> torch.get_float32_matmul_precision()
-        'highest'
+    Examples
+    --------
+    >>> torch.get_float32_matmul_precision()
+    'highest'
     """
     return _precision[0]
 
@@ -134,12 +157,14 @@ def get_float32_matmul_precision() -> str:
 def get_num_threads() -> int:
     """Returns the number of threads that compute on the CPU.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.get_num_threads() >= 1
-        True
+    Examples
+    --------
+    >>> torch.get_num_threads() >= 1
+    True
     """
     given = os.environ.get("RAYON_NUM_THREADS", "")
     if given.isdecimal() and int(given):
@@ -150,14 +175,19 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Sets the number of threads that compute on the CPU. It must be called before the first computation.
 
-    Args:
-        num: the number of threads.
+    Parameters
+    ----------
+    num : int
+        The number of threads.
 
-    Raises:
-        RuntimeError: if something was already computed with another number of threads.
+    Raises
+    ------
+    RuntimeError
+        If something was already computed with another number of threads.
 
-    Examples:
-        >>> torch.set_num_threads(torch.get_num_threads())
+    Examples
+    --------
+    >>> torch.set_num_threads(torch.get_num_threads())
     """
     if not isinstance(num, int) or num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
@@ -174,12 +204,14 @@ def set_num_threads(num: int) -> None:
 def get_num_interop_threads() -> int:
     """Returns 1: operations are recorded one after another.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.get_num_interop_threads()
-        1
+    Examples
+    --------
+    >>> torch.get_num_interop_threads()
+    1
     """
     return 1
 
@@ -187,11 +219,14 @@ def get_num_interop_threads() -> int:
 def set_num_interop_threads(num: int) -> None:
     """Has no effect: operations are recorded one after another.
 
-    Args:
-        num: the number of threads.
+    Parameters
+    ----------
+    num : int
+        The number of threads.
 
-    Examples:
-        >>> torch.set_num_interop_threads(2)
+    Examples
+    --------
+    >>> torch.set_num_interop_threads(2)
     """
     if num <= 0:
         raise RuntimeError("Expected positive number of threads")
@@ -200,15 +235,19 @@ def set_num_interop_threads(num: int) -> None:
 def set_flush_denormal(mode: bool) -> bool:
     """Returns False: denormals are never flushed, so that both devices give the same results.
 
-    Args:
-        mode: whether denormals are to be flushed.
+    Parameters
+    ----------
+    mode : bool
+        Whether denormals are to be flushed.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.set_flush_denormal(True)
-        False
+    Examples
+    --------
+    >>> torch.set_flush_denormal(True)
+    False
     """
     return False
 
@@ -219,22 +258,33 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
     The options control PyTorch's compiler and have no effect here.
 
-    Args:
-        model: a function or module; None for a decorator.
-        fullgraph: has no effect.
-        dynamic: has no effect.
-        backend: has no effect.
-        mode: has no effect.
-        options: has no effect.
-        disable: has no effect.
+    Parameters
+    ----------
+    model : callable, optional
+        A function or module; None for a decorator.
+    fullgraph : bool, default False
+        Has no effect.
+    dynamic : bool, optional
+        Has no effect.
+    backend : str, default "inductor"
+        Has no effect.
+    mode : str, optional
+        Has no effect.
+    options : sequence of str, optional
+        Has no effect.
+    disable : bool, default False
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function or module; without one, a decorator.
 
-    Examples:
-        >>> square = torch.compile(lambda x: x * x)
-        >>> square(torch.tensor(3.0))
-        tensor(9.)
+    Examples
+    --------
+    >>> square = torch.compile(lambda x: x * x)
+    >>> square(torch.tensor(3.0))
+    tensor(9.)
     """
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")

@@ -21,20 +21,28 @@ _strided = _core.t_strided
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """Returns the elements in another shape: a view if strides can express it, otherwise a copy.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        *shape: the extents, as integers or as one sequence; one of them may be -1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    *shape : int or sequence of ints
+        The extents, as integers or as one sequence; one of them may be -1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Raises:
-        RuntimeError: if the shape has another number of elements.
+    Raises
+    ------
+    RuntimeError
+        If the shape has another number of elements.
 
-    Examples:
-        >>> torch.arange(6).reshape(2, -1)
-        tensor([[0, 1, 2],
-                [3, 4, 5]])
+    Examples
+    --------
+    >>> torch.arange(6).reshape(2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
     """
     return _core.t_reshape(input, sizes(shape), False)
 
@@ -46,22 +54,31 @@ def _view(array: Any, name: str) -> Any:
 def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """Returns a view with another shape, or of the same bytes with another dtype.
 
-    Args:
-        *shape: the extents, as integers or as one sequence, one of which may be -1; or a dtype.
-        dtype: the dtype to read the same bytes as.
+    Parameters
+    ----------
+    *shape : int or sequence of ints
+        The extents, as integers or as one sequence, one of which may be -1; or a dtype.
+    dtype : dtype, optional
+        The dtype to read the same bytes as.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Raises:
-        RuntimeError: if strides cannot express the shape, or the bytes are no whole elements.
-        NotImplementedError: for another dtype of a tensor that requires gradients.
+    Raises
+    ------
+    RuntimeError
+        If strides cannot express the shape, or the bytes are no whole elements.
+    NotImplementedError
+        For another dtype of a tensor that requires gradients.
 
-    Examples:
-        >>> x = torch.arange(4)
-        >>> x.view(2, 2)[0, 0] = 9
-        >>> x
-        tensor([9, 1, 2, 3])
+    Examples
+    --------
+    >>> x = torch.arange(4)
+    >>> x.view(2, 2)[0, 0] = 9
+    >>> x
+    tensor([9, 1, 2, 3])
     """
     if len(shape) == 1 and isinstance(shape[0], dtype_class):
         dtype = shape[0]
@@ -81,16 +98,21 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """Returns a view with another tensor's shape.
 
-    Args:
-        other: the tensor whose shape the view gets.
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape the view gets.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.arange(4).view_as(torch.ones(2, 2))
-        tensor([[0, 1],
-                [2, 3]])
+    Examples
+    --------
+    >>> torch.arange(4).view_as(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
     """
     return _core.t_reshape(self, list(other.dims), True)
 
@@ -98,16 +120,20 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """Returns the elements in another tensor's shape.
 
-    Args:
-        other: the tensor whose shape the result gets.
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape the result gets.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.arange(4).reshape_as(torch.ones(2, 2))
-        tensor([[0, 1],
-                [2, 3]])
+    Examples
+    --------
+    >>> torch.arange(4).reshape_as(torch.ones(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
     """
     return _core.t_reshape(self, list(other.dims), False)
 
@@ -115,16 +141,22 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def permute(input: Tensor, *dims: Any) -> Tensor:
     """Returns a view with the dimensions in another order.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        *dims: the dimensions in their new order, as integers or as one sequence.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    *dims : int or sequence of ints
+        The dimensions in their new order, as integers or as one sequence.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
-        torch.Size([4, 2, 3])
+    Examples
+    --------
+    >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
+    torch.Size([4, 2, 3])
     """
     return _core.t_permute(input, sizes(dims))
 
@@ -132,18 +164,25 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Returns a view with two dimensions swapped.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim0: a dimension.
-        dim1: another dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim0 : int
+        A dimension.
+    dim1 : int
+        Another dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
-        tensor([[1, 3],
-                [2, 4]])
+    Examples
+    --------
+    >>> torch.transpose(torch.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
     """
     order = list(range(input.ndim))
     try:
@@ -156,19 +195,26 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(input: Tensor) -> Tensor:
     """Returns a transposed matrix. A vector is returned as it is.
 
-    Args:
-        input: a tensor of at most two dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at most two dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Raises:
-        RuntimeError: for more than two dimensions.
+    Raises
+    ------
+    RuntimeError
+        For more than two dimensions.
 
-    Examples:
-        >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
-        tensor([[1, 3],
-                [2, 4]])
+    Examples
+    --------
+    >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
     """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
@@ -178,16 +224,21 @@ def t(input: Tensor) -> Tensor:
 def adjoint(input: Tensor) -> Tensor:
     """Returns the conjugate transpose of matrices.
 
-    Args:
-        input: a tensor of at least two dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with the last two dimensions swapped.
 
-    Examples:
-        >>> torch.adjoint(torch.tensor([[1 + 1j, 2 + 0j]]))
-        tensor([[1.-1.j],
-                [2.-0.j]])
+    Examples
+    --------
+    >>> torch.adjoint(torch.tensor([[1 + 1j, 2 + 0j]]))
+    tensor([[1.-1.j],
+            [2.-0.j]])
     """
     return _core.t_map("conjugate", input.mT) if input.is_complex() else input.mT
 
@@ -195,16 +246,22 @@ def adjoint(input: Tensor) -> Tensor:
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Returns a view without dimensions of extent 1: all of them, or those given.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: a dimension or several; None for all.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        A dimension or several; None for all.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.ones(1, 2, 1).squeeze().shape
-        torch.Size([2])
+    Examples
+    --------
+    >>> torch.ones(1, 2, 1).squeeze().shape
+    torch.Size([2])
     """
     if dim is None:
         removed = {k for k, n in enumerate(input.dims) if n == 1}
@@ -219,17 +276,23 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Returns a view with a new dimension of extent 1.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the position of the new dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The position of the new dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
-        tensor([[1],
-                [2]])
+    Examples
+    --------
+    >>> torch.unsqueeze(torch.tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
     """
     dim = wrap_dim(dim, input.ndim + 1)
     shape, strides = list(input.dims), list(input.stride_tuple())
@@ -242,17 +305,24 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Returns the tensor with a range of dimensions merged into one.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        start_dim: the first dimension of the range.
-        end_dim: the last dimension of the range.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    start_dim : int, default 0
+        The first dimension of the range.
+    end_dim : int, default -1
+        The last dimension of the range.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor: a view if strides can express it, otherwise a copy.
 
-    Examples:
-        >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
-        torch.Size([2, 12])
+    Examples
+    --------
+    >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
+    torch.Size([2, 12])
     """
     if not input.ndim:
         return input.reshape(1)
@@ -266,15 +336,20 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def ravel(input: Tensor) -> Tensor:
     """Returns all elements in one dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of one dimension: a view if strides can express it, otherwise a copy.
 
-    Examples:
-        >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
-        tensor([1, 2, 3, 4])
+    Examples
+    --------
+    >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 2, 3, 4])
     """
     return _core.t_reshape(input, [input.numel()], False)
 
@@ -282,17 +357,24 @@ def ravel(input: Tensor) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Returns a view with one dimension split into several.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension to split.
-        sizes: the extents of its parts, one of which may be -1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension to split.
+    sizes : sequence of ints
+        The extents of its parts, one of which may be -1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.unflatten(torch.ones(6, 2), 0, (2, 3)).shape
-        torch.Size([2, 3, 2])
+    Examples
+    --------
+    >>> torch.unflatten(torch.ones(6, 2), 0, (2, 3)).shape
+    torch.Size([2, 3, 2])
     """
     dim = wrap_dim(dim, input.ndim)
     parts = list(sizes)
@@ -305,16 +387,21 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 def expand(self: Tensor, *shape: Any) -> Tensor:
     """Returns a view in which dimensions of extent 1 are repeated.
 
-    Args:
-        *shape: the extents, as integers or as one sequence; -1 keeps an extent.
+    Parameters
+    ----------
+    *shape : int or sequence of ints
+        The extents, as integers or as one sequence; -1 keeps an extent.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.tensor([[1], [2]]).expand(2, 3)
-        tensor([[1, 1, 1],
-                [2, 2, 2]])
+    Examples
+    --------
+    >>> torch.tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
     """
     return _core.t_expand(self, sizes(shape))
 
@@ -322,16 +409,21 @@ def expand(self: Tensor, *shape: Any) -> Tensor:
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """Returns `expand` to another tensor's shape.
 
-    Args:
-        other: the tensor whose shape the view gets.
+    Parameters
+    ----------
+    other : Tensor
+        The tensor whose shape the view gets.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
-        tensor([[1, 2],
-                [1, 2]])
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
+    tensor([[1, 2],
+            [1, 2]])
     """
     return _core.t_expand(self, list(other.dims))
 
@@ -339,17 +431,23 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
 def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
     """Returns a view in which dimensions of extent 1 are repeated, as `Tensor.expand` does.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        *shape: the extents, as integers or as one sequence.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    *shape : int or sequence of ints
+        The extents, as integers or as one sequence.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
-        tensor([[1, 2],
-                [1, 2]])
+    Examples
+    --------
+    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
     """
     return _core.t_expand(input, sizes(shape))
 
@@ -357,18 +455,24 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
 def broadcast_shapes(*shapes: Any) -> Any:
     """Returns the shape to which all given shapes broadcast.
 
-    Args:
-        *shapes: sequences of extents.
+    Parameters
+    ----------
+    *shapes : any
+        Sequences of extents.
 
-    Returns:
-        A `torch.Size`.
+    Returns
+    -------
+    Size
 
-    Raises:
-        RuntimeError: for shapes that do not broadcast.
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not broadcast.
 
-    Examples:
-        >>> torch.broadcast_shapes((2, 1), (3,))
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
     """
     try:
         return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
@@ -379,16 +483,21 @@ def broadcast_shapes(*shapes: Any) -> Any:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Returns the tensors broadcast to one shape.
 
-    Args:
-        *tensors: tensors whose shapes broadcast.
+    Parameters
+    ----------
+    *tensors : Tensor
+        Tensors whose shapes broadcast.
 
-    Returns:
+    Returns
+    -------
+    tuple of Tensors
         A tuple of views.
 
-    Examples:
-        >>> a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
-        >>> a.shape, b.shape
-        (torch.Size([2, 3]), torch.Size([2, 3]))
+    Examples
+    --------
+    >>> a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
+    >>> a.shape, b.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     shape = list(broadcast_shapes(*(x.dims for x in tensors)))
     return tuple(_core.t_expand(x, shape) for x in tensors)
@@ -397,18 +506,26 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Returns a view of `length` elements along a dimension, starting at `start`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        start: the first index.
-        length: the number of indices.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    start : int
+        The first index.
+    length : int
+        The number of indices.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.narrow(torch.arange(5), 0, 1, 3)
-        tensor([1, 2, 3])
+    Examples
+    --------
+    >>> torch.narrow(torch.arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
     """
     dim = wrap_dim(dim, input.ndim)
     n = input.dims[dim]
@@ -424,17 +541,24 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Returns a view at one index of a dimension, without that dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension; a negative one counts from the end.
-        index: the index; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : int
+        The index; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
-        tensor([1, 3])
+    Examples
+    --------
+    >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
     """
     dim = wrap_dim(dim, input.ndim)
     return input[(slice(None),) * dim + (operator.index(index),)]
@@ -443,17 +567,24 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Returns a view with some dimensions moved to other positions.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        source: a dimension or several.
-        destination: their new positions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    source : int or tuple of ints
+        A dimension or several.
+    destination : int or sequence of ints
+        Their new positions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.movedim(torch.ones(2, 3, 4), 0, -1).shape
-        torch.Size([3, 4, 2])
+    Examples
+    --------
+    >>> torch.movedim(torch.ones(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
     """
     a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
@@ -466,22 +597,32 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Returns a view of the memory with the given strides.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        size: the extents.
-        stride: the strides in elements.
-        storage_offset: the index of the first element, by default that of the tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    size : sequence of ints
+        The extents.
+    stride : sequence of ints
+        The strides in elements.
+    storage_offset : int, optional
+        The index of the first element, by default that of the tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Raises:
-        RuntimeError: if the view would not be within the memory.
+    Raises
+    ------
+    RuntimeError
+        If the view would not be within the memory.
 
-    Examples:
-        >>> torch.as_strided(torch.arange(4), (2, 2), (1, 1))
-        tensor([[0, 1],
-                [1, 2]])
+    Examples
+    --------
+    >>> torch.as_strided(torch.arange(4), (2, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2]])
     """
     start = 0 if storage_offset is None else storage_offset - input.storage_offset()
     return _strided(input, list(size), list(stride), start)
@@ -490,22 +631,31 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Returns a view of all windows along a dimension. The elements of a window are the last dimension.
 
-    Args:
-        dimension: the dimension.
-        size: the extent of a window.
-        step: the distance of two windows.
+    Parameters
+    ----------
+    dimension : int
+        The dimension.
+    size : int
+        The extent of a window.
+    step : int
+        The distance of two windows.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Raises:
-        RuntimeError: for a window larger than the extent, or a step that is not positive.
+    Raises
+    ------
+    RuntimeError
+        For a window larger than the extent, or a step that is not positive.
 
-    Examples:
-        >>> torch.arange(4).unfold(0, 2, 1)
-        tensor([[0, 1],
-                [1, 2],
-                [2, 3]])
+    Examples
+    --------
+    >>> torch.arange(4).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3]])
     """
     if not self.ndim:
         return unfold(self.reshape(1), dimension, size, step).reshape([size])
@@ -524,22 +674,31 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Returns all windows along a dimension as `unfold` does, in memory of their own.
 
-    Args:
-        input: a tensor of at least one dimension.
-        dimension: the dimension.
-        size: the extent of a window.
-        step: the distance of two windows.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
+    dimension : int
+        The dimension.
+    size : int
+        The extent of a window.
+    step : int
+        The distance of two windows.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        RuntimeError: for a window larger than the extent, or a step that is not positive.
+    Raises
+    ------
+    RuntimeError
+        For a window larger than the extent, or a step that is not positive.
 
-    Examples:
-        >>> torch.unfold_copy(torch.arange(4), 0, 2, 2)
-        tensor([[0, 1],
-                [2, 3]])
+    Examples
+    --------
+    >>> torch.unfold_copy(torch.arange(4), 0, 2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     return clone(unfold(input, dimension, size, step))
 
@@ -547,19 +706,25 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """Returns a copy.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        memory_format: the order of dimensions in memory, by default that of the tensor.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    memory_format : int, optional
+        The order of dimensions in memory, by default that of the tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> x = torch.tensor([1, 2])
-        >>> y = torch.clone(x)
-        >>> y[0] = 9
-        >>> x
-        tensor([1, 2])
+    Examples
+    --------
+    >>> x = torch.tensor([1, 2])
+    >>> y = torch.clone(x)
+    >>> y[0] = 9
+    >>> x
+    tensor([1, 2])
     """
     return in_format(_core.t_cast(input, input.dtype_name), memory_format)
 
@@ -567,18 +732,26 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Returns a copy of a part of a dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: the dimension.
-        start: the first index.
-        length: the extent of the part.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int
+        The dimension.
+    start : int
+        The first index.
+    length : int
+        The extent of the part.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with memory of its own.
 
-    Examples:
-        >>> torch.narrow_copy(torch.tensor([1, 2, 3]), 0, 1, 2)
-        tensor([2, 3])
+    Examples
+    --------
+    >>> torch.narrow_copy(torch.tensor([1, 2, 3]), 0, 1, 2)
+    tensor([2, 3])
     """
     return narrow(input, dim, start, length).clone()
 

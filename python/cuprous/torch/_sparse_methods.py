@@ -14,23 +14,34 @@ def to_sparse(self: Tensor, sparse_dim: Any = None, *, layout: Any = None, block
               dense_dim: Any = None) -> Any:  # fmt: skip
     """Returns a sparse tensor of the elements that are not 0.
 
-    Args:
-        sparse_dim: the number of dimensions that positions have, by default all.
-        layout: the layout, by default `torch.sparse_coo`.
-        blocksize: for PyTorch's signature; only None.
-        dense_dim: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    sparse_dim : int, optional
+        The number of dimensions that positions have, by default all.
+    layout : layout, optional
+        The layout, by default `torch.sparse_coo`.
+    blocksize : int or sequence of ints, optional
+        For PyTorch's signature; only None.
+    dense_dim : int, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor, through which gradients flow to the elements.
 
-    Raises:
-        NotImplementedError: for layouts with blocks.
-        RuntimeError: for a number of dimensions that the tensor does not have.
+    Raises
+    ------
+    NotImplementedError
+        For layouts with blocks.
+    RuntimeError
+        For a number of dimensions that the tensor does not have.
 
-    Examples:
-        >>> torch.tensor([[0, 2], [3, 0]]).to_sparse().indices()
-        tensor([[0, 1],
-                [1, 0]])
+    Examples
+    --------
+    >>> torch.tensor([[0, 2], [3, 0]]).to_sparse().indices()
+    tensor([[0, 1],
+            [1, 0]])
     """
     if blocksize is not None or dense_dim is not None:
         raise NotImplementedError("[to_sparse] blocksize= and dense_dim= are not supported; use sparse_dim")
@@ -41,12 +52,15 @@ def to_sparse(self: Tensor, sparse_dim: Any = None, *, layout: Any = None, block
 def to_sparse_coo(self: Tensor) -> Any:
     """Returns a sparse tensor with coordinates of the elements that are not 0.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Examples:
-        >>> torch.eye(2).to_sparse_coo().values()
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> torch.eye(2).to_sparse_coo().values()
+    tensor([1., 1.])
     """
     return to_sparse(self)
 
@@ -54,15 +68,20 @@ def to_sparse_coo(self: Tensor) -> Any:
 def to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Any:
     """Returns a sparse matrix with compressed rows.
 
-    Args:
-        dense_dim: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    dense_dim : int, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Examples:
-        >>> torch.eye(2).to_sparse_csr().crow_indices()
-        tensor([0, 1, 2])
+    Examples
+    --------
+    >>> torch.eye(2).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
     """
     return to_sparse(self, layout=LAYOUTS["sparse_csr"], dense_dim=dense_dim)
 
@@ -70,15 +89,20 @@ def to_sparse_csr(self: Tensor, dense_dim: Any = None) -> Any:
 def to_sparse_csc(self: Tensor, dense_dim: Any = None) -> Any:
     """Returns a sparse matrix with compressed columns.
 
-    Args:
-        dense_dim: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    dense_dim : int, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Examples:
-        >>> torch.eye(2).to_sparse_csc().ccol_indices()
-        tensor([0, 1, 2])
+    Examples
+    --------
+    >>> torch.eye(2).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
     """
     return to_sparse(self, layout=LAYOUTS["sparse_csc"], dense_dim=dense_dim)
 
@@ -86,16 +110,21 @@ def to_sparse_csc(self: Tensor, dense_dim: Any = None) -> Any:
 def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
     """Returns the tensor itself, which is dense.
 
-    Args:
-        dtype: the dtype of the result.
-        masked_grad: for PyTorch's signature; it is about sparse tensors.
+    Parameters
+    ----------
+    dtype : dtype, optional
+        The dtype of the result.
+    masked_grad : bool, optional
+        For PyTorch's signature; it is about sparse tensors.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.ones(2).to_dense()
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> torch.ones(2).to_dense()
+    tensor([1., 1.])
     """
     return self if dtype is None else self.to(dtype)
 
@@ -103,18 +132,25 @@ def to_dense(self: Tensor, dtype: Any = None, *, masked_grad: bool | None = None
 def sparse_mask(self: Tensor, mask: Any) -> Any:
     """Returns a sparse tensor of the elements at the positions of another one.
 
-    Args:
-        mask: a coalesced or compressed sparse tensor of the same shape.
+    Parameters
+    ----------
+    mask : Tensor
+        A coalesced or compressed sparse tensor of the same shape.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Raises:
-        RuntimeError: for another shape.
+    Raises
+    ------
+    RuntimeError
+        For another shape.
 
-    Examples:
-        >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> torch.ones(2, 2).sparse_mask(torch.eye(2).to_sparse()).values()
+    tensor([1., 1.])
     """
     if tuple(self.dims) != tuple(mask.dims):
         raise RuntimeError(f"sparse_mask(): operands have incompatible sizes; self has size {list(self.dims)} but mask "

@@ -86,12 +86,15 @@ def _documented(name: str, function: Callable[..., Tensor], summary: str, operan
     out : Tensor, optional
         A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape {"that the operands broadcast to" if two else "of `input`"}.
 
-    Examples:
-        >>> torch.special.{name}({call})
-        {result}
+    Examples
+    --------
+    >>> torch.special.{name}({call})
+    {result}
     """,
     )
 
@@ -158,17 +161,24 @@ _polygamma = _differentiable(_special.polygamma, (None, lambda n, x: polygamma(i
 def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns the Hurwitz zeta function, the sum of (k + other)**-input.
 
-    Args:
-        input: the exponent, a tensor or number above 1; it has no derivative.
-        other: the first term, a positive tensor or number.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        The exponent, a tensor or number above 1; it has no derivative.
+    other : Tensor or number
+        The first term, a positive tensor or number.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.special.zeta(torch.tensor([2.0, 4.0]), torch.tensor([1.0, 1.0]))
-        tensor([1.6449, 1.0823])
+    Examples
+    --------
+    >>> torch.special.zeta(torch.tensor([2.0, 4.0]), torch.tensor([1.0, 1.0]))
+    tensor([1.6449, 1.0823])
     """
     return write_out(out, _zeta(input, other))
 
@@ -267,17 +277,24 @@ def _family(name: str) -> Callable[..., Tensor]:
         name,
         f"""Returns {summary}.
 
-    Args:
-        input: the argument x, a tensor or number.
-        n: the degree, a number or a tensor that broadcasts with `input`; it is read on the host.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        The argument x, a tensor or number.
+    n : Tensor or number
+        The degree, a number or a tensor that broadcasts with `input`; it is read on the host.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.special.{name}(torch.tensor(0.5), 2)
-        tensor({shown})
+    Examples
+    --------
+    >>> torch.special.{name}(torch.tensor(0.5), 2)
+    tensor({shown})
     """,
     )
 

@@ -33,22 +33,32 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
              interpolation: str = "linear") -> Tensor:  # fmt: skip
     """Returns quantiles along a dimension or of all elements. Several of them become the first dimension.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        q: numbers in [0, 1]: a number, or a vector of the dtype of `input`.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        interpolation: "linear", "lower", "higher", "midpoint" or "nearest".
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    q : Tensor
+        Numbers in [0, 1]: a number, or a vector of the dtype of `input`.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}, default "linear"
+        "linear", "lower", "higher", "midpoint" or "nearest".
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        RuntimeError: if q is outside [0, 1], or has another dtype than the input.
+    Raises
+    ------
+    RuntimeError
+        If q is outside [0, 1], or has another dtype than the input.
 
-    Examples:
-        >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
-        tensor(2.5000)
+    Examples
+    --------
+    >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
+    tensor(2.5000)
     """
     values, several = _levels("quantile", input, q, interpolation)
     x = input.reshape(-1) if dim is None or not input.ndim else input
@@ -71,22 +81,32 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
                 interpolation: str = "linear") -> Tensor:  # fmt: skip
     """Returns quantiles of the elements that are not NaN, as `quantile` does. Without such elements they are NaN.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        q: numbers in [0, 1]: a number, or a vector of the dtype of `input`.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        interpolation: "linear", "lower", "higher", "midpoint" or "nearest".
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    q : Tensor
+        Numbers in [0, 1]: a number, or a vector of the dtype of `input`.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    interpolation : {"linear", "lower", "higher", "midpoint", "nearest"}, default "linear"
+        "linear", "lower", "higher", "midpoint" or "nearest".
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        RuntimeError: if q is outside [0, 1], or has another dtype than the input.
+    Raises
+    ------
+    RuntimeError
+        If q is outside [0, 1], or has another dtype than the input.
 
-    Examples:
-        >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.nanquantile(torch.tensor([1.0, float("nan"), 3.0]), 0.5)
+    tensor(2.)
     """
     values, several = _levels("nanquantile", input, q, interpolation)
     x = input.reshape(-1) if dim is None else input
@@ -107,8 +127,10 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 def _levels(name: str, input: Tensor, q: Any, interpolation: str) -> tuple[list[float], bool]:
     """Returns the numbers that `q` has, and whether there may be several.
 
-    Raises:
-        RuntimeError: for a wrong `q` or interpolation.
+    Raises
+    ------
+    RuntimeError
+        For a wrong `q` or interpolation.
     """
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
@@ -138,17 +160,24 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """Returns the most frequent value along a dimension, and one of its indices. Of several such values it is the
     smallest.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; a negative one counts from the end.
-        keepdim: whether to keep reduced dimensions with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(values, indices)`, with an int64 index.
 
-    Examples:
-        >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
-        tensor(3)
+    Examples
+    --------
+    >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
+    tensor(3)
     """
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
@@ -163,18 +192,26 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """Returns, for each element, the index of its bucket between sorted boundaries.
 
-    Args:
-        input: a tensor or number.
-        boundaries: a sorted vector.
-        out_int32: whether the result is int32; it is int64 otherwise.
-        right: whether an element that equals a boundary belongs to the bucket after it.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number.
+    boundaries : Tensor
+        A sorted vector.
+    out_int32 : bool, default False
+        Whether the result is int32; it is int64 otherwise.
+    right : bool, default False
+        Whether an element that equals a boundary belongs to the bucket after it.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An integer tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.bucketize(torch.tensor([0, 3, 9]), torch.tensor([1, 3, 5]))
-        tensor([0, 1, 3])
+    Examples
+    --------
+    >>> torch.bucketize(torch.tensor([0, 3, 9]), torch.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
     """
     found = _ordering.searchsorted(boundaries, tensor_of(input), right=right)
     return _core.t_cast(found, "int32") if out_int32 else found
@@ -183,18 +220,26 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Returns, for each element, whether it is one of `test_elements`.
 
-    Args:
-        elements: a tensor or number.
-        test_elements: a tensor or number.
-        assume_unique: for PyTorch's signature; it has no effect.
-        invert: whether to return the opposite.
+    Parameters
+    ----------
+    elements : Tensor or number
+        A tensor or number.
+    test_elements : Tensor or number
+        A tensor or number.
+    assume_unique : bool, default False
+        For PyTorch's signature; it has no effect.
+    invert : bool, default False
+        Whether to return the opposite.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of the shape of `elements`.
 
-    Examples:
-        >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([1, 3]))
-        tensor([ True, False,  True])
+    Examples
+    --------
+    >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([1, 3]))
+    tensor([ True, False,  True])
     """
     x = tensor_of(elements, test_elements if isinstance(test_elements, Tensor) else None)
     others = tensor_of(test_elements, x).reshape(-1)
@@ -207,19 +252,28 @@ def diff(
 ) -> Tensor:
     """Returns differences of neighboring elements along a dimension.
 
-    Args:
-        input: a tensor of at least one dimension.
-        n: how often differences are taken.
-        dim: the dimension; a negative one counts from the end.
-        prepend: elements before the first one.
-        append: elements after the last one.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least one dimension.
+    n : int, default 1
+        How often differences are taken.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
+    prepend : Tensor, optional
+        Elements before the first one.
+    append : Tensor, optional
+        Elements after the last one.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor whose extent along the dimension is smaller by `n`.
 
-    Examples:
-        >>> torch.diff(torch.tensor([1, 4, 9]))
-        tensor([3, 5])
+    Examples
+    --------
+    >>> torch.diff(torch.tensor([1, 4, 9]))
+    tensor([3, 5])
     """
     pieces = [x for x in (prepend, input, append) if x is not None]
     x = _joining.cat(pieces, dim) if len(pieces) > 1 else input
@@ -235,18 +289,26 @@ def diff(
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
     """Returns the integral along a dimension by the trapezoidal rule.
 
-    Args:
-        y: the values of the function, a tensor of at least one dimension.
-        x: the positions of the values; None for equal distances.
-        dx: the distance of neighbors, without `x`.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    y : Tensor
+        The values of the function, a tensor of at least one dimension.
+    x : Tensor, optional
+        The positions of the values; None for equal distances.
+    dx : float, default 1
+        The distance of neighbors, without `x`.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the dimension.
 
-    Examples:
-        >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
-        tensor(4.)
+    Examples
+    --------
+    >>> torch.trapezoid(torch.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
     """
     extent = y.dims[wrap_dim(dim, y.ndim)]
     mean = (_shape.narrow(y, dim, 1, extent - 1) + _shape.narrow(y, dim, 0, extent - 1)) / 2
@@ -262,22 +324,32 @@ def cov(
 ) -> Tensor:
     """Returns the covariance matrix of variables (rows) with samples as columns.
 
-    Args:
-        input: a matrix of shape (variables, samples), or a vector of samples.
-        correction: what is subtracted from the number of elements before dividing by it, by default 1.
-        fweights: how often each sample occurs, a vector of integers.
-        aweights: the weight of each sample, a vector of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix of shape (variables, samples), or a vector of samples.
+    correction : int, default 1
+        What is subtracted from the number of elements before dividing by it, by default 1.
+    fweights : Tensor, optional
+        How often each sample occurs, a vector of integers.
+    aweights : Tensor, optional
+        The weight of each sample, a vector of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix of shape (variables, variables), a number for one variable. Integers give the default dtype.
 
-    Raises:
-        RuntimeError: for bools, more than two dimensions, or weights that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For bools, more than two dimensions, or weights that do not fit.
 
-    Examples:
-        >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
+    Examples
+    --------
+    >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     if input.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} "
@@ -318,16 +390,21 @@ def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None
 def corrcoef(input: Tensor) -> Tensor:
     """Returns the correlation matrix of variables (rows) with samples as columns.
 
-    Args:
-        input: a matrix of shape (variables, samples), or a vector of samples.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix of shape (variables, samples), or a vector of samples.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix of shape (variables, variables).
 
-    Examples:
-        >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
+    Examples
+    --------
+    >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
     """
     c = cov(input)
     if not c.ndim:
@@ -339,16 +416,22 @@ def corrcoef(input: Tensor) -> Tensor:
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """Returns the logarithm of the cumulative sum of exponentials.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    dim : int
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
-        tensor([0.0000, 0.6931])
+    Examples
+    --------
+    >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931])
     """
     top = _reductions.amax(input.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
@@ -359,19 +442,27 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Returns the tensor with slices along a dimension scaled so that their p-norms are not above a bound.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the order of the norm.
-        dim: the dimension; a negative one counts from the end.
-        maxnorm: the bound.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : float
+        The order of the norm.
+    dim : int
+        The dimension; a negative one counts from the end.
+    maxnorm : float
+        The bound.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
-        tensor([[0.6000, 0.8000],
-                [0.3000, 0.4000]])
+    Examples
+    --------
+    >>> torch.renorm(torch.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
     """
     axis = wrap_dim(dim, input.ndim)
     norms = _reductions.norm(input, p, [k for k in range(input.ndim) if k != axis], True)
@@ -382,16 +473,22 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """Returns Poisson random numbers with the given rates. NumPy draws them on the host, seeded from the generator.
 
-    Args:
-        input: the rates, a floating tensor of any shape.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    input : Tensor
+        The rates, a floating tensor of any shape.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.poisson(torch.tensor([0.0, 4.0])).shape
-        torch.Size([2])
+    Examples
+    --------
+    >>> torch.poisson(torch.tensor([0.0, 4.0])).shape
+    torch.Size([2])
     """
     import numpy as np
 
@@ -407,16 +504,22 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Tensor:
     """Fills the tensor with exponential random numbers.
 
-    Args:
-        lambd: the rate.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    lambd : float, default 1
+        The rate.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> bool((torch.empty(3).exponential_() >= 0).all())
-        True
+    Examples
+    --------
+    >>> bool((torch.empty(3).exponential_() >= 0).all())
+    True
     """
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
@@ -430,16 +533,22 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Any = None) -> Te
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fills the tensor with geometric random numbers: the number of trials until the first success.
 
-    Args:
-        p: the probability of success, in (0, 1).
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    p : float
+        The probability of success, in (0, 1).
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> bool((torch.empty(3).geometric_(0.5) >= 1).all())
-        True
+    Examples
+    --------
+    >>> bool((torch.empty(3).geometric_(0.5) >= 1).all())
+    True
     """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
@@ -451,17 +560,24 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any = None) -> Tensor:
     """Fills the tensor with log-normal random numbers.
 
-    Args:
-        mean: the mean of the logarithm.
-        std: the standard deviation of the logarithm.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    mean : float, default 1
+        The mean of the logarithm.
+    std : float, default 2
+        The standard deviation of the logarithm.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> bool((torch.empty(3).log_normal_() > 0).all())
-        True
+    Examples
+    --------
+    >>> bool((torch.empty(3).log_normal_() > 0).all())
+    True
     """
     draw = _random_numbers.draw_floats("normal", self.dims, self.dtype_name, self.device_name, generator)
     _core.t_update(self, _map("exp", draw * std + mean))
@@ -471,17 +587,24 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Any
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any = None) -> Tensor:
     """Fills the tensor with Cauchy random numbers.
 
-    Args:
-        median: the median.
-        sigma: half of the distance of the quartiles.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    median : float, default 0
+        The median.
+    sigma : float, default 1
+        Half of the distance of the quartiles.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> torch.empty(3).cauchy_().shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> torch.empty(3).cauchy_().shape
+    torch.Size([3])
     """
     _core.t_update(
         self, _map("tan", (_random_numbers.draw_unit(self, generator=generator) - 0.5) * math.pi) * sigma + median
@@ -492,17 +615,24 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Any
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """Returns the median of the elements that are not NaN: the lower one of two.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        dim: the dimension; None for all elements.
-        keepdim: whether to keep the reduced dimension with extent 1.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    dim : int, optional
+        The dimension; None for all elements.
+    keepdim : bool, default False
+        Whether to keep the reduced dimension with extent 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or with `dim` the named tuple `(values, indices)`.
 
-    Examples:
-        >>> torch.nanmedian(torch.tensor([1.0, float("nan"), 3.0, 5.0]))
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.nanmedian(torch.tensor([1.0, float("nan"), 3.0, 5.0]))
+    tensor(3.)
     """
     if dim is None:
         return nanmedian(input.reshape(-1), 0).values

@@ -30,29 +30,46 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
          align_to_window: bool | None = None) -> Tensor:  # fmt: skip
     """Returns the short-time Fourier transform of signals (length) or (batch, length).
 
-    Args:
-        input: the signals.
-        n_fft: the length of a transform.
-        hop_length: the distance of two windows, by default a quarter of `n_fft`.
-        win_length: the length of the window, by default `n_fft`.
-        window: the window, by default ones.
-        center: whether windows are centered at their positions; the signal is extended by `pad_mode`.
-        pad_mode: "reflect", "constant" or "replicate".
-        normalized: whether to divide by the square root of `n_fft`.
-        onesided: whether to return only the half of the frequencies that real signals have; the default for them.
-        return_complex: whether to return complex numbers, or real and imaginary parts in a last dimension.
-        align_to_window: for PyTorch's signature; only None and False.
+    Parameters
+    ----------
+    input : Tensor
+        The signals.
+    n_fft : int
+        The length of a transform.
+    hop_length : int, optional
+        The distance of two windows, by default a quarter of `n_fft`.
+    win_length : int, optional
+        The length of the window, by default `n_fft`.
+    window : Tensor, optional
+        The window, by default ones.
+    center : bool, default True
+        Whether windows are centered at their positions; the signal is extended by `pad_mode`.
+    pad_mode : {"reflect", "constant", "replicate"}, default "reflect"
+        "reflect", "constant" or "replicate".
+    normalized : bool, default False
+        Whether to divide by the square root of `n_fft`.
+    onesided : bool, optional
+        Whether to return only the half of the frequencies that real signals have; the default for them.
+    return_complex : bool, optional
+        Whether to return complex numbers, or real and imaginary parts in a last dimension.
+    align_to_window : bool, optional
+        For PyTorch's signature; only None and False.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         (batch, frequencies, windows).
 
-    Raises:
-        RuntimeError: for sizes that do not fit, or without `return_complex` for real signals.
+    Raises
+    ------
+    RuntimeError
+        For sizes that do not fit, or without `return_complex` for real signals.
 
-    Examples:
-        >>> signal = torch.ones(8)
-        >>> torch.stft(signal, n_fft=4, window=torch.ones(4), return_complex=True).shape
-        torch.Size([3, 9])
+    Examples
+    --------
+    >>> signal = torch.ones(8)
+    >>> torch.stft(signal, n_fft=4, window=torch.ones(4), return_complex=True).shape
+    torch.Size([3, 9])
     """
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
@@ -92,29 +109,45 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
           length: int | None = None, return_complex: bool = False) -> Tensor:  # fmt: skip
     """Returns the signals whose short-time Fourier transform is nearest to the input: the inverse of `stft`.
 
-    Args:
-        input: (frequencies, windows) or (batch, frequencies, windows), complex.
-        n_fft: the length of a transform.
-        hop_length: the distance of two windows, by default a quarter of `n_fft`.
-        win_length: the length of the window, by default `n_fft`.
-        window: the window, by default ones.
-        center: whether windows are centered at their positions.
-        normalized: whether the transform was divided by the square root of `n_fft`.
-        onesided: whether the input is only the half of the frequencies; the default for real signals.
-        length: the length of the signals.
-        return_complex: whether the signals are complex.
+    Parameters
+    ----------
+    input : Tensor
+        (frequencies, windows) or (batch, frequencies, windows), complex.
+    n_fft : int
+        The length of a transform.
+    hop_length : int, optional
+        The distance of two windows, by default a quarter of `n_fft`.
+    win_length : int, optional
+        The length of the window, by default `n_fft`.
+    window : Tensor, optional
+        The window, by default ones.
+    center : bool, default True
+        Whether windows are centered at their positions.
+    normalized : bool, default False
+        Whether the transform was divided by the square root of `n_fft`.
+    onesided : bool, optional
+        Whether the input is only the half of the frequencies; the default for real signals.
+    length : int, optional
+        The length of the signals.
+    return_complex : bool, default False
+        Whether the signals are complex.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (length) or (batch, length).
 
-    Raises:
-        RuntimeError: if the input is not complex, or the window is zero somewhere in all windows.
+    Raises
+    ------
+    RuntimeError
+        If the input is not complex, or the window is zero somewhere in all windows.
 
-    Examples:
-        >>> x = torch.arange(8.0)
-        >>> spectrum = torch.stft(x, n_fft=4, window=torch.ones(4), return_complex=True)
-        >>> torch.allclose(torch.istft(spectrum, n_fft=4, window=torch.ones(4)), x, atol=1e-5)
-        True
+    Examples
+    --------
+    >>> x = torch.arange(8.0)
+    >>> spectrum = torch.stft(x, n_fft=4, window=torch.ones(4), return_complex=True)
+    >>> torch.allclose(torch.istft(spectrum, n_fft=4, window=torch.ones(4)), x, atol=1e-5)
+    True
     """
     if not input.is_complex():
         raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with "

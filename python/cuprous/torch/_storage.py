@@ -12,12 +12,15 @@ from cuprous.torch import _types
 class UntypedStorage:
     """The memory of a tensor, in bytes. Its contents are read and written through tensors.
 
-    Args:
-        tensor: a tensor in the memory.
+    Parameters
+    ----------
+    tensor : Tensor
+        A tensor in the memory.
 
-    Examples:
-        >>> torch.tensor([1, 2], dtype=torch.int16).untyped_storage().nbytes()
-        4
+    Examples
+    --------
+    >>> torch.tensor([1, 2], dtype=torch.int16).untyped_storage().nbytes()
+    4
     """
 
     def __init__(self, tensor: Tensor) -> None:
@@ -35,24 +38,34 @@ class UntypedStorage:
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0, *, size: int | None = None) -> FileStorage:
         """Returns the bytes of a file, which are read when they are used.
 
-        Args:
-            filename: the path.
-            shared: for PyTorch's signature; only False.
-            nbytes: the number of bytes.
-            size: the number of bytes, in place of `nbytes`.
+        Parameters
+        ----------
+        filename : str
+            The path.
+        shared : bool, default False
+            For PyTorch's signature; only False.
+        nbytes : int, default 0
+            The number of bytes.
+        size : int, optional
+            The number of bytes, in place of `nbytes`.
 
-        Returns:
+        Returns
+        -------
+        FileStorage
             A storage.
 
-        Raises:
-            NotImplementedError: for `shared`, which would write to the file.
+        Raises
+        ------
+        NotImplementedError
+            For `shared`, which would write to the file.
 
-        Examples:
-            >>> import pathlib, tempfile
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "bytes"
-            >>> _ = path.write_bytes(bytes([1, 2, 3]))
-            >>> torch.UntypedStorage.from_file(path, nbytes=3).tolist()
-            [1, 2, 3]
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "bytes"
+        >>> _ = path.write_bytes(bytes([1, 2, 3]))
+        >>> torch.UntypedStorage.from_file(path, nbytes=3).tolist()
+        [1, 2, 3]
         """
         if shared:
             raise NotImplementedError(
@@ -77,25 +90,29 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """Returns the address of the first byte.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> x = torch.tensor([1.0])
-            >>> x.untyped_storage().data_ptr() == x.data_ptr()
-            True
+        Examples
+        --------
+        >>> x = torch.tensor([1.0])
+        >>> x.untyped_storage().data_ptr() == x.data_ptr()
+        True
         """
         return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
 
     def nbytes(self) -> int:
         """Returns the number of bytes up to the tensor's last element.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.ones(3).untyped_storage().nbytes()
-            12
+        Examples
+        --------
+        >>> torch.ones(3).untyped_storage().nbytes()
+        12
         """
         return self._elements().numel() * self._tensor.element_size() if self._tensor.numel() else 0
 
@@ -104,37 +121,45 @@ class UntypedStorage:
     def element_size(self) -> int:
         """Returns 1.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.ones(3).untyped_storage().element_size()
-            1
+        Examples
+        --------
+        >>> torch.ones(3).untyped_storage().element_size()
+        1
         """
         return 1
 
     def tolist(self) -> list[int]:
         """Returns the bytes as integers.
 
-        Returns:
+        Returns
+        -------
+        list of ints
             A list of integers in [0, 255].
 
-        Examples:
-            >>> torch.tensor([258], dtype=torch.int16).untyped_storage().tolist()
-            [2, 1]
+        Examples
+        --------
+        >>> torch.tensor([258], dtype=torch.int16).untyped_storage().tolist()
+        [2, 1]
         """
         return list(self._elements().numpy().tobytes())
 
     def untyped(self) -> UntypedStorage:
         """Returns the storage itself.
 
-        Returns:
+        Returns
+        -------
+        UntypedStorage
             A storage.
 
-        Examples:
-            >>> storage = torch.ones(3).untyped_storage()
-            >>> storage.untyped() is storage
-            True
+        Examples
+        --------
+        >>> storage = torch.ones(3).untyped_storage()
+        >>> storage.untyped() is storage
+        True
         """
         return self
 
@@ -147,14 +172,19 @@ class UntypedStorage:
     def resize_(self, size: int) -> None:
         """Has no effect for the present size.
 
-        Args:
-            size: the number of bytes.
+        Parameters
+        ----------
+        size : int
+            The number of bytes.
 
-        Raises:
-            NotImplementedError: for another size.
+        Raises
+        ------
+        NotImplementedError
+            For another size.
 
-        Examples:
-            >>> torch.ones(1).untyped_storage().resize_(4)
+        Examples
+        --------
+        >>> torch.ones(1).untyped_storage().resize_(4)
         """
         if size != self.nbytes():
             raise NotImplementedError("[UntypedStorage] memory is not resized; create another tensor")
@@ -190,12 +220,15 @@ class FileStorage(UntypedStorage):
 class TypedStorage(UntypedStorage):
     """The memory of a tensor, in elements of its dtype.
 
-    Args:
-        tensor: a tensor in the memory.
+    Parameters
+    ----------
+    tensor : Tensor
+        A tensor in the memory.
 
-    Examples:
-        >>> torch.ones(3).storage().dtype
-        torch.float32
+    Examples
+    --------
+    >>> torch.ones(3).storage().dtype
+    torch.float32
     """
 
     @property
@@ -206,12 +239,14 @@ class TypedStorage(UntypedStorage):
     def size(self) -> int:
         """Returns the number of elements.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.ones(3).storage().size()
-            3
+        Examples
+        --------
+        >>> torch.ones(3).storage().size()
+        3
         """
         return self.nbytes() // self._tensor.element_size()
 
@@ -220,24 +255,29 @@ class TypedStorage(UntypedStorage):
     def element_size(self) -> int:
         """Returns the number of bytes of an element.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.ones(3).storage().element_size()
-            4
+        Examples
+        --------
+        >>> torch.ones(3).storage().element_size()
+        4
         """
         return self._tensor.element_size()
 
     def tolist(self) -> list[Any]:
         """Returns the elements.
 
-        Returns:
+        Returns
+        -------
+        list
             A list of numbers.
 
-        Examples:
-            >>> torch.tensor([1, 2]).storage().tolist()
-            [1, 2]
+        Examples
+        --------
+        >>> torch.tensor([1, 2]).storage().tolist()
+        [1, 2]
         """
         found: list[Any] = self._elements().tolist()
         return found
@@ -248,12 +288,15 @@ class TypedStorage(UntypedStorage):
     def untyped(self) -> UntypedStorage:
         """Returns the storage in bytes.
 
-        Returns:
+        Returns
+        -------
+        UntypedStorage
             A storage.
 
-        Examples:
-            >>> torch.ones(3).storage().untyped().nbytes()
-            12
+        Examples
+        --------
+        >>> torch.ones(3).storage().untyped().nbytes()
+        12
         """
         return UntypedStorage(self._tensor)
 

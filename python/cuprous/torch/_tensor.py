@@ -40,17 +40,22 @@ from cuprous.torch.autograd._hooks import RemovableHandle
 def size(self: Tensor, dim: int | None = None) -> Any:
     """Returns the shape, or the extent of one dimension.
 
-    Args:
-        dim: the dimension; None for all.
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension; None for all.
 
-    Returns:
+    Returns
+    -------
+    Size
         A `torch.Size`, or an integer.
 
-    Examples:
-        >>> torch.ones(2, 3).size()
-        torch.Size([2, 3])
-        >>> torch.ones(2, 3).size(1)
-        3
+    Examples
+    --------
+    >>> torch.ones(2, 3).size()
+    torch.Size([2, 3])
+    >>> torch.ones(2, 3).size(1)
+    3
     """
     return self.shape if dim is None else self.dims[wrap_dim(dim, self.ndim)]
 
@@ -58,15 +63,20 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Returns the strides in elements, of all dimensions or of one.
 
-    Args:
-        dim: the dimension; None for all.
+    Parameters
+    ----------
+    dim : int, optional
+        The dimension; None for all.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of integers, or an integer.
 
-    Examples:
-        >>> torch.ones(2, 3).stride()
-        (3, 1)
+    Examples
+    --------
+    >>> torch.ones(2, 3).stride()
+    (3, 1)
     """
     strides = self.stride_tuple()
     return strides if dim is None else strides[wrap_dim(dim, self.ndim)]
@@ -75,17 +85,22 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Sets whether the tensor requires a gradient, and returns it.
 
-    Args:
-        requires_grad: whether operations on the tensor are recorded for gradients.
+    Parameters
+    ----------
+    requires_grad : bool, default True
+        Whether operations on the tensor are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> x = torch.tensor([3.0]).requires_grad_()
-        >>> (x * x).sum().backward()
-        >>> x.grad
-        tensor([6.])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0]).requires_grad_()
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([6.])
     """
     self.requires_grad = requires_grad
     return self
@@ -94,16 +109,21 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def detach_(self: Tensor) -> Tensor:
     """Detaches the tensor from the graph in place, which makes it a leaf.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        RuntimeError: for a view of a tensor that was computed from one that requires a gradient.
+    Raises
+    ------
+    RuntimeError
+        For a view of a tensor that was computed from one that requires a gradient.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True) * 2
-        >>> x.detach_().requires_grad
-        False
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True) * 2
+    >>> x.detach_().requires_grad
+    False
     """
     self.leave_graph()
     return self
@@ -112,18 +132,23 @@ def detach_(self: Tensor) -> Tensor:
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
     """Registers a function that is called with each gradient of the tensor.
 
-    Args:
-        hook: a function of the gradient; a tensor that it returns replaces the gradient.
+    Parameters
+    ----------
+    hook : callable
+        A function of the gradient; a tensor that it returns replaces the gradient.
 
-    Returns:
+    Returns
+    -------
+    RemovableHandle
         A handle whose `remove` removes the function.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> handle = x.register_hook(lambda grad: 10 * grad)
-        >>> (2 * x).sum().backward()
-        >>> x.grad
-        tensor([20.])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: 10 * grad)
+    >>> (2 * x).sum().backward()
+    >>> x.grad
+    tensor([20.])
     """
     number = self.add_hook(hook)
     return RemovableHandle(lambda: self.remove_hook(number))
@@ -132,17 +157,22 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """Registers a function that is called with this leaf after its gradient was accumulated.
 
-    Args:
-        hook: a function of the tensor.
+    Parameters
+    ----------
+    hook : callable
+        A function of the tensor.
 
-    Returns:
+    Returns
+    -------
+    RemovableHandle
         A handle whose `remove` removes the function.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> handle = x.register_post_accumulate_grad_hook(lambda x: print("has a gradient"))
-        >>> (2 * x).sum().backward()
-        has a gradient
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> handle = x.register_post_accumulate_grad_hook(lambda x: print("has a gradient"))
+    >>> (2 * x).sum().backward()
+    has a gradient
     """
     leaf = weakref.ref(self)
 
@@ -165,20 +195,29 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     name = make.__name__
     new.__doc__ = f"""Returns `torch.{name}` with the tensor's dtype and device.
 
-    Args:
-        *args: the arguments of `torch.{name}`.
-        dtype: another dtype.
-        device: another device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        layout: `torch.strided`, the only layout of tensors.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
+    Parameters
+    ----------
+    *args : any
+        The arguments of `torch.{name}`.
+    dtype : dtype, optional
+        Another dtype.
+    device : device or str, optional
+        Another device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.tensor([1.0], dtype=torch.float64).new_{name}({"(2,), 7" if name == "full" else "(2,)"}).dtype
-        torch.float64
+    Examples
+    --------
+    >>> torch.tensor([1.0], dtype=torch.float64).new_{name}({"(2,), 7" if name == "full" else "(2,)"}).dtype
+    torch.float64
     """
     return new
 
@@ -203,8 +242,10 @@ def __format__(self: Tensor, spec: str) -> str:
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """Returns a copy of a leaf.
 
-    Raises:
-        RuntimeError: for tensors that are not leaves.
+    Raises
+    ------
+    RuntimeError
+        For tensors that are not leaves.
     """
     if not self.is_leaf:
         raise RuntimeError(
@@ -251,12 +292,14 @@ def __dlpack_device__(self: Tensor) -> Any:
 def ndimension(self: Tensor) -> int:
     """Returns the number of dimensions.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.ones(2, 3).ndimension()
-        2
+    Examples
+    --------
+    >>> torch.ones(2, 3).ndimension()
+    2
     """
     return self.ndim
 
@@ -264,12 +307,14 @@ def ndimension(self: Tensor) -> int:
 def get_device(self: Tensor) -> int:
     """Returns the GPU's index, or -1 for the CPU.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.ones(2).get_device()
-        -1
+    Examples
+    --------
+    >>> torch.ones(2).get_device()
+    -1
     """
     return -1 if self.device_name == "cpu" else int(self.device_name.partition(":")[2] or 0)
 
@@ -277,15 +322,19 @@ def get_device(self: Tensor) -> int:
 def new(self: Tensor, *args: Any) -> Tensor:
     """Returns a tensor of the given extents or values, with this tensor's dtype and device.
 
-    Args:
-        *args: the extents, or the values.
+    Parameters
+    ----------
+    *args : int or tuple of ints
+        The extents, or the values.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.ones(2).new([1, 2])
-        tensor([1., 2.])
+    Examples
+    --------
+    >>> torch.ones(2).new([1, 2])
+    tensor([1., 2.])
     """
     return _creation.of_sizes_or_values(args, self.dtype, self.device)
 
@@ -306,19 +355,27 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
         f"{name}_",
         f"""Changes the tensor's shape as `{name}` does.
 
-    Args:
-        *args: the arguments of `{name}` after the tensor.
-        **kwargs: the keywords of `{name}`.
+    Parameters
+    ----------
+    *args : Tensor
+        The arguments of `{name}` after the tensor.
+    **kwargs : any
+        The keywords of `{name}`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        NotImplementedError: for a tensor that requires gradients.
+    Raises
+    ------
+    NotImplementedError
+        For a tensor that requires gradients.
 
-    Examples:
-        >>> torch.ones({extents}).{name}_({arguments}).shape
-        torch.Size([{result}])
+    Examples
+    --------
+    >>> torch.ones({extents}).{name}_({arguments}).shape
+    torch.Size([{result}])
     """,
     )
 
@@ -326,12 +383,15 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
 def relu(self: Tensor) -> Tensor:
     """Returns `max(x, 0)`. The gradient at 0 is 0.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the same shape and dtype.
 
-    Examples:
-        >>> torch.tensor([-1.0, 2.0]).relu()
-        tensor([0., 2.])
+    Examples
+    --------
+    >>> torch.tensor([-1.0, 2.0]).relu()
+    tensor([0., 2.])
     """
     return _core.t_map("where", _core.t_map("less_equal", self, 0), 0, self)
 
@@ -339,17 +399,23 @@ def relu(self: Tensor) -> Tensor:
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     """Returns the tensor where the condition is true, otherwise `other`.
 
-    Args:
-        condition: a bool tensor.
-        other: a tensor or number that broadcasts with the tensor.
+    Parameters
+    ----------
+    condition : Tensor
+        A bool tensor.
+    other : Tensor or number
+        A tensor or number that broadcasts with the tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> x = torch.tensor([-1, 2])
-        >>> x.where(x > 0, 0)
-        tensor([0, 2])
+    Examples
+    --------
+    >>> x = torch.tensor([-1, 2])
+    >>> x.where(x > 0, 0)
+    tensor([0, 2])
     """
     return _core.t_map("where", condition, self, other)
 
@@ -357,13 +423,16 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 def same(self: Tensor) -> Tensor:
     """Returns the tensor itself: conjugation and negation are never deferred.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> x.resolve_conj() is x
-        True
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> x.resolve_conj() is x
+    True
     """
     return self
 
@@ -371,12 +440,14 @@ def same(self: Tensor) -> Tensor:
 def is_signed(self: Tensor) -> bool:
     """Returns True if the dtype has negative numbers.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.tensor([1], dtype=torch.uint8).is_signed()
-        False
+    Examples
+    --------
+    >>> torch.tensor([1], dtype=torch.uint8).is_signed()
+    False
     """
     return self.dtype.is_signed
 
@@ -384,12 +455,14 @@ def is_signed(self: Tensor) -> bool:
 def is_shared(self: Tensor) -> bool:
     """Returns False: memory is not shared between processes.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.ones(2).is_shared()
-        False
+    Examples
+    --------
+    >>> torch.ones(2).is_shared()
+    False
     """
     return False
 
@@ -397,12 +470,14 @@ def is_shared(self: Tensor) -> bool:
 def is_inference(self: Tensor) -> bool:
     """Returns False: tensors made in inference mode are ordinary ones.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.ones(2).is_inference()
-        False
+    Examples
+    --------
+    >>> torch.ones(2).is_inference()
+    False
     """
     return False
 
@@ -410,26 +485,33 @@ def is_inference(self: Tensor) -> bool:
 def record_stream(self: Tensor, s: Any) -> None:
     """Has no effect: memory is not reused before all streams have finished with it.
 
-    Args:
-        s: a stream.
+    Parameters
+    ----------
+    s : Stream
+        A stream.
 
-    Examples:
-        >>> torch.ones(2).record_stream(None)
+    Examples
+    --------
+    >>> torch.ones(2).record_stream(None)
     """
 
 
 def is_tensor(obj: Any) -> bool:
     """Returns True if the object is a tensor.
 
-    Args:
-        obj: any object.
+    Parameters
+    ----------
+    obj : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])
-        (True, False)
+    Examples
+    --------
+    >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])
+    (True, False)
     """
     return isinstance(obj, Tensor)
 
@@ -437,12 +519,14 @@ def is_tensor(obj: Any) -> bool:
 def storage(self: Tensor) -> TypedStorage:
     """Returns the memory, in elements.
 
-    Returns:
-        A `TypedStorage`.
+    Returns
+    -------
+    TypedStorage
 
-    Examples:
-        >>> torch.tensor([1, 2]).storage().size()
-        2
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).storage().size()
+    2
     """
     return TypedStorage(self)
 
@@ -450,12 +534,14 @@ def storage(self: Tensor) -> TypedStorage:
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """Returns the memory, in bytes.
 
-    Returns:
-        An `UntypedStorage`.
+    Returns
+    -------
+    UntypedStorage
 
-    Examples:
-        >>> torch.tensor([1, 2]).untyped_storage().nbytes()
-        16
+    Examples
+    --------
+    >>> torch.tensor([1, 2]).untyped_storage().nbytes()
+    16
     """
     return UntypedStorage(self)
 

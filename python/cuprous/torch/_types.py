@@ -33,13 +33,17 @@ class Immutable:
 class dtype(Immutable):
     """A data type. There is one instance of each.
 
-    Args:
-        name: the name.
-        itemsize: the bytes of an element.
+    Parameters
+    ----------
+    name : str
+        The name.
+    itemsize : int
+        The bytes of an element.
 
-    Examples:
-        >>> torch.float32.itemsize
-        4
+    Examples
+    --------
+    >>> torch.float32.itemsize
+    4
     """
 
     __slots__ = ("itemsize", "name")
@@ -100,9 +104,12 @@ def dtype_of(name: str) -> dtype:
 def dtype_name(given: Any) -> str:
     """Returns the engine's name of a dtype that is given as PyTorch's, NumPy's or a Python type.
 
-    Raises:
-        TypeError: for anything else.
-        NotImplementedError: for dtypes without tensors.
+    Raises
+    ------
+    TypeError
+        For anything else.
+    NotImplementedError
+        For dtypes without tensors.
     """
     if isinstance(given, dtype):
         if given.name not in DTYPES:
@@ -129,18 +136,24 @@ class device(Immutable):
 
     Tensors for `device("meta")` are on the CPU: they take no memory and no time until somebody reads them.
 
-    Args:
-        type: "cpu", "cuda", "cuda:0", "auto" or "meta", or the index of a GPU.
-        index: the index of the GPU.
+    Parameters
+    ----------
+    type : str, optional
+        "cpu", "cuda", "cuda:0", "auto" or "meta", or the index of a GPU.
+    index : int, optional
+        The index of the GPU.
 
-    Raises:
-        RuntimeError: for an unsupported device type.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported device type.
 
-    Examples:
-        >>> torch.device("cuda", 0)
-        device(type='cuda', index=0)
-        >>> torch.device("cuda:0").index
-        0
+    Examples
+    --------
+    >>> torch.device("cuda", 0)
+    device(type='cuda', index=0)
+    >>> torch.device("cuda:0").index
+    0
     """
 
     __slots__ = ("index", "type")
@@ -250,11 +263,14 @@ def set_default_device(device: Any) -> None:
     """Sets the device of the thread's new tensors: the CPU, a GPU, or "auto", which picks the faster device for each
     program.
 
-    Args:
-        device: a device or its name; None for the CPU.
+    Parameters
+    ----------
+    device : device or str
+        A device or its name; None for the CPU.
 
-    Examples:
-        >>> torch.set_default_device("cpu")
+    Examples
+    --------
+    >>> torch.set_default_device("cpu")
     """
     _thread.default = "cpu" if device is None else resolve_device(device)
     _thread.is_meta = device is not None and _kind(device) == "meta"
@@ -273,9 +289,10 @@ class Size(tuple[int, ...]):
     iterable : iterable of ints, optional
         The extents.
 
-    Examples:
-        >>> torch.ones(2, 3).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.ones(2, 3).shape
+    torch.Size([2, 3])
     """
 
     __slots__ = ()
@@ -286,12 +303,14 @@ class Size(tuple[int, ...]):
     def numel(self) -> int:
         """Returns the number of elements.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.Size([2, 3]).numel()
-            6
+        Examples
+        --------
+        >>> torch.Size([2, 3]).numel()
+        6
         """
         return math.prod(self)
 

@@ -43,8 +43,10 @@ def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterable[list[T
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """Returns the index of a GPU.
 
-    Raises:
-        ValueError: for other devices.
+    Raises
+    ------
+    ValueError
+        For other devices.
     """
     if isinstance(device, int):
         return device

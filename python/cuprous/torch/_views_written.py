@@ -19,19 +19,27 @@ def _written(input: Tensor, src: Tensor, view: Callable[[Any], Any]) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """Returns a copy with other values at an index of a dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        src: the values, of the shape of the selected part.
-        dim: the dimension; a negative one counts from the end.
-        index: the index.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    src : Tensor
+        The values, of the shape of the selected part.
+    dim : int
+        The dimension; a negative one counts from the end.
+    index : int
+        The index.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
-        tensor([[0., 0.],
-                [1., 1.]])
+    Examples
+    --------
+    >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
     """
     return _written(input, src, lambda x: _shape.select(x, dim, index))
 
@@ -40,20 +48,30 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
                   step: int = 1) -> Tensor:  # fmt: skip
     """Returns a copy with other values in a slice of a dimension.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        src: the values, of the shape of the slice.
-        dim: the dimension; a negative one counts from the end.
-        start: the first index.
-        end: the bound, which is not included.
-        step: the distance of two indices.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    src : Tensor
+        The values, of the shape of the slice.
+    dim : int, default 0
+        The dimension; a negative one counts from the end.
+    start : int, optional
+        The first index.
+    end : int, optional
+        The bound, which is not included.
+    step : int, default 1
+        The distance of two indices.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
-        tensor([0., 1., 1., 0.])
+    Examples
+    --------
+    >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
     """
     where: list[Any] = [slice(None)] * input.ndim
     where[dim] = slice(start, end, step)
@@ -63,20 +81,29 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Returns a copy with other values on a diagonal.
 
-    Args:
-        input: a tensor of at least two dimensions.
-        src: the values, of the shape of the diagonal.
-        offset: the diagonal; 0 is the main one, positive ones are above it.
-        dim1: the dimension of the rows.
-        dim2: the dimension of the columns.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at least two dimensions.
+    src : Tensor
+        The values, of the shape of the diagonal.
+    offset : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
+    dim1 : int, default 0
+        The dimension of the rows.
+    dim2 : int, default 1
+        The dimension of the columns.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     return _written(input, src, lambda x: _diagonals.diagonal(x, offset, dim1, dim2))
 
@@ -85,19 +112,28 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
                        storage_offset: int | None = None) -> Tensor:  # fmt: skip
     """Returns a copy with other values at strides.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        src: the values, of the given extents.
-        size: the extents.
-        stride: the strides in elements.
-        storage_offset: the index of the first element.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    src : Tensor
+        The values, of the given extents.
+    size : sequence of ints
+        The extents.
+    stride : sequence of ints
+        The strides in elements.
+    storage_offset : int, optional
+        The index of the first element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
-        tensor([1., 0., 1., 0.])
+    Examples
+    --------
+    >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
     """
     return _written(input, src, lambda x: _shape.as_strided(x, size, stride, storage_offset))
 

@@ -87,15 +87,20 @@ def _cosines(
     {own}**given : float
         The same values by keyword.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (window_length).
 
-    Raises:
-        RuntimeError: for a negative length.
+    Raises
+    ------
+    RuntimeError
+        For a negative length.
 
-    Examples:
-        >>> torch.{name}(4)[1:]
-        {example}
+    Examples
+    --------
+    >>> torch.{name}(4)[1:]
+    {example}
     """,
     )
 
@@ -115,24 +120,37 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
                     device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a triangular window.
 
-    Args:
-        window_length: the number of elements.
-        periodic: whether the window is one period of a longer one; False for a symmetric window.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
-        requires_grad: whether operations on the result are recorded for gradients.
+    Parameters
+    ----------
+    window_length : int
+        The number of elements.
+    periodic : bool, default True
+        Whether the window is one period of a longer one; False for a symmetric window.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (window_length).
 
-    Raises:
-        RuntimeError: for a negative length.
+    Raises
+    ------
+    RuntimeError
+        For a negative length.
 
-    Examples:
-        >>> torch.bartlett_window(4)
-        tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    Examples
+    --------
+    >>> torch.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     x = _positions(window_length, periodic, DTYPES["float64"], device)
     result = 1 - _map("absolute", 2 * x - 1) if window_length != 1 else _creation.ones(1, device=device)
@@ -144,25 +162,39 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
                   requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a Kaiser window.
 
-    Args:
-        window_length: the number of elements.
-        periodic: whether the window is one period of a longer one; False for a symmetric window.
-        beta: the shape: the larger it is, the narrower is the window.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        pin_memory: whether the result is in page-locked host memory, from which GPUs copy faster.
-        requires_grad: whether operations on the result are recorded for gradients.
+    Parameters
+    ----------
+    window_length : int
+        The number of elements.
+    periodic : bool, default True
+        Whether the window is one period of a longer one; False for a symmetric window.
+    beta : float, default 12.0
+        The shape: the larger it is, the narrower is the window.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    pin_memory : bool, default False
+        Whether the result is in page-locked host memory, from which GPUs copy faster.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (window_length).
 
-    Raises:
-        RuntimeError: for a negative length.
+    Raises
+    ------
+    RuntimeError
+        For a negative length.
 
-    Examples:
-        >>> torch.kaiser_window(4, beta=0.0)
-        tensor([1., 1., 1., 1.])
+    Examples
+    --------
+    >>> torch.kaiser_window(4, beta=0.0)
+    tensor([1., 1., 1., 1.])
     """
     x = 2 * _positions(window_length, periodic, DTYPES["float64"], device) - 1
     inside = _map("maximum", 1 - _map("square", x), 0.0)

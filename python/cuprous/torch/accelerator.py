@@ -23,15 +23,20 @@ from cuprous.torch.cuda import (
 def current_accelerator(check_available: bool = False) -> _types.device | None:
     """Returns the device type of GPUs.
 
-    Args:
-        check_available: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    check_available : bool, default False
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    device or None
         `device("cuda")` if a GPU is available, otherwise None.
 
-    Examples:
-        >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
-        True
+    Examples
+    --------
+    >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
+    True
     """
     return _types.device("cuda") if is_available() else None
 
@@ -39,15 +44,19 @@ def current_accelerator(check_available: bool = False) -> _types.device | None:
 def current_device_index() -> int:
     """Returns the index of the GPU that "cuda" refers to.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     index = torch.accelerator.current_device_index()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     index = torch.accelerator.current_device_index()
     """
     return cuda.current_device()
 
@@ -58,12 +67,15 @@ current_device_idx = current_device_index
 def set_device_index(device: Any) -> None:
     """Sets the GPU that "cuda" refers to.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`.
+    Parameters
+    ----------
+    device : device or str
+        The GPU, an index, a name or a `torch.device`.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     torch.accelerator.set_device_index(0)
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     torch.accelerator.set_device_index(0)
     """
     cuda.set_device(device)
 
@@ -74,18 +86,23 @@ set_device_idx = set_device_index
 def set_stream(stream: cuda.Stream) -> None:
     """Raises an error, because streams are set by `with torch.cuda.stream(stream)`.
 
-    Args:
-        stream: the stream.
+    Parameters
+    ----------
+    stream : Stream
+        The stream.
 
-    Raises:
-        NotImplementedError: always.
+    Raises
+    ------
+    NotImplementedError
+        Always.
 
-    Examples:
-        >>> try:
-        ...     torch.accelerator.set_stream(torch.cuda.Stream())
-        ... except NotImplementedError:
-        ...     print("not supported")
-        not supported
+    Examples
+    --------
+    >>> try:
+    ...     torch.accelerator.set_stream(torch.cuda.Stream())
+    ... except NotImplementedError:
+    ...     print("not supported")
+    not supported
     """
     raise NotImplementedError("[set_stream] is not supported; use `with torch.cuda.stream(stream):`")
 

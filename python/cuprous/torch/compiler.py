@@ -13,12 +13,14 @@ T = TypeVar("T")
 def is_compiling() -> bool:
     """Returns False: Python runs in every iteration.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.compiler.is_compiling()
-        False
+    Examples
+    --------
+    >>> torch.compiler.is_compiling()
+    False
     """
     return False
 
@@ -29,17 +31,24 @@ is_dynamo_compiling = is_exporting = is_compiling
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Returns the function itself.
 
-    Args:
-        fn: the function; None for a decorator.
-        recursive: has no effect.
-        reason: has no effect.
+    Parameters
+    ----------
+    fn : callable, optional
+        The function; None for a decorator.
+    recursive : bool, default True
+        Has no effect.
+    reason : str, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator.
 
-    Examples:
-        >>> torch.compiler.disable(torch.sin) is torch.sin
-        True
+    Examples
+    --------
+    >>> torch.compiler.disable(torch.sin) is torch.sin
+    True
     """
     return (lambda function: function) if fn is None else fn
 
@@ -47,15 +56,19 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 def allow_in_graph(fn: T) -> T:
     """Returns the function itself.
 
-    Args:
-        fn: the function.
-
-    Returns:
+    Parameters
+    ----------
+    fn : object
         The function.
 
-    Examples:
-        >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
-        True
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
+    True
     """
     return fn
 
@@ -67,18 +80,26 @@ def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = F
                         skip_signature_check: bool = False, is_embedded_type: bool = False) -> Any:  # fmt: skip
     """Returns a decorator that returns the function itself.
 
-    Args:
-        original_fn: has no effect.
-        can_constant_fold_through: has no effect.
-        skip_signature_check: has no effect.
-        is_embedded_type: has no effect.
+    Parameters
+    ----------
+    original_fn : callable
+        Has no effect.
+    can_constant_fold_through : bool, default False
+        Has no effect.
+    skip_signature_check : bool, default False
+        Has no effect.
+    is_embedded_type : bool, default False
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         A decorator.
 
-    Examples:
-        >>> torch.compiler.substitute_in_graph(abs)(torch.sin) is torch.sin
-        True
+    Examples
+    --------
+    >>> torch.compiler.substitute_in_graph(abs)(torch.sin) is torch.sin
+    True
     """
     return lambda function: function
 
@@ -86,16 +107,18 @@ def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = F
 def reset() -> None:
     """Has no effect, because there is no compiler state to reset.
 
-    Examples:
-        >>> torch.compiler.reset()
+    Examples
+    --------
+    >>> torch.compiler.reset()
     """
 
 
 def cudagraph_mark_step_begin() -> None:
     """Has no effect, because repeated steps are recognized automatically.
 
-    Examples:
-        >>> torch.compiler.cudagraph_mark_step_begin()
+    Examples
+    --------
+    >>> torch.compiler.cudagraph_mark_step_begin()
     """
 
 
@@ -112,16 +135,22 @@ class _Stance(ContextDecorator):
 def set_stance(stance: str = "default", **options: Any) -> Any:
     """Has no effect, because nothing is compiled ahead.
 
-    Args:
-        stance: has no effect.
-        **options: has no effect.
+    Parameters
+    ----------
+    stance : str, default "default"
+        Has no effect.
+    **options : any
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    context manager
         A context manager and decorator without effect.
 
-    Examples:
-        >>> with torch.compiler.set_stance("force_eager"):
-        ...     x = torch.ones(2)
+    Examples
+    --------
+    >>> with torch.compiler.set_stance("force_eager"):
+    ...     x = torch.ones(2)
     """
     return _Stance()
 
@@ -129,15 +158,20 @@ def set_stance(stance: str = "default", **options: Any) -> Any:
 def list_backends(exclude_tags: Any = ()) -> list[str]:
     """Returns an empty list: no other compiler can be chosen.
 
-    Args:
-        exclude_tags: has no effect.
+    Parameters
+    ----------
+    exclude_tags : sequence of str, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    list of str
         A list.
 
-    Examples:
-        >>> torch.compiler.list_backends()
-        []
+    Examples
+    --------
+    >>> torch.compiler.list_backends()
+    []
     """
     return []
 

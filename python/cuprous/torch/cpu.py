@@ -9,12 +9,14 @@ from typing import Any
 def is_available() -> bool:
     """Returns True.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.cpu.is_available()
-        True
+    Examples
+    --------
+    >>> torch.cpu.is_available()
+    True
     """
     return True
 
@@ -25,12 +27,14 @@ is_initialized = is_available
 def device_count() -> int:
     """Returns 1.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cpu.device_count()
-        1
+    Examples
+    --------
+    >>> torch.cpu.device_count()
+    1
     """
     return 1
 
@@ -38,12 +42,14 @@ def device_count() -> int:
 def current_device() -> str:
     """Returns "cpu".
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Examples:
-        >>> torch.cpu.current_device()
-        'cpu'
+    Examples
+    --------
+    >>> torch.cpu.current_device()
+    'cpu'
     """
     return "cpu"
 
@@ -51,33 +57,42 @@ def current_device() -> str:
 def synchronize(device: Any = None) -> None:
     """Has no effect, because results are waited for where they are read.
 
-    Args:
-        device: has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        Has no effect.
 
-    Examples:
-        >>> torch.cpu.synchronize()
+    Examples
+    --------
+    >>> torch.cpu.synchronize()
     """
 
 
 def set_device(device: Any) -> None:
     """Has no effect, because there is one CPU.
 
-    Args:
-        device: has no effect.
+    Parameters
+    ----------
+    device : device or str
+        Has no effect.
 
-    Examples:
-        >>> torch.cpu.set_device("cpu")
+    Examples
+    --------
+    >>> torch.cpu.set_device("cpu")
     """
 
 
 class Stream:
     """A stand-in for a stream, because the CPU has none.
 
-    Args:
-        priority: has no effect.
+    Parameters
+    ----------
+    priority : int, default -1
+        Has no effect.
 
-    Examples:
-        >>> stream = torch.cpu.Stream()
+    Examples
+    --------
+    >>> stream = torch.cpu.Stream()
     """
 
     def __init__(self, priority: int = -1) -> None:
@@ -86,25 +101,32 @@ class Stream:
     def wait_stream(self, stream: Any) -> None:
         """Has no effect.
 
-        Args:
-            stream: has no effect.
+        Parameters
+        ----------
+        stream : Stream
+            Has no effect.
 
-        Examples:
-            >>> torch.cpu.Stream().wait_stream(torch.cpu.Stream())
+        Examples
+        --------
+        >>> torch.cpu.Stream().wait_stream(torch.cpu.Stream())
         """
 
 
 def current_stream(device: Any = None) -> Stream:
     """Returns a stand-in for a stream.
 
-    Args:
-        device: has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        Has no effect.
 
-    Returns:
-        A `Stream`.
+    Returns
+    -------
+    Stream
 
-    Examples:
-        >>> stream = torch.cpu.current_stream()
+    Examples
+    --------
+    >>> stream = torch.cpu.current_stream()
     """
     return Stream()
 
@@ -112,15 +134,20 @@ def current_stream(device: Any = None) -> Stream:
 def stream(stream: Any) -> contextlib.nullcontext[None]:
     """Returns a context manager without effect.
 
-    Args:
-        stream: has no effect.
+    Parameters
+    ----------
+    stream : Stream
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    nullcontext
         A context manager.
 
-    Examples:
-        >>> with torch.cpu.stream(torch.cpu.Stream()):
-        ...     x = torch.ones(2)
+    Examples
+    --------
+    >>> with torch.cpu.stream(torch.cpu.Stream()):
+    ...     x = torch.ones(2)
     """
     return contextlib.nullcontext()
 

@@ -21,10 +21,11 @@ from cuprous.torch.nn.parameter import Parameter
 class Rearrange(RearrangeMixin, Module):
     """A layer that applies `einops.rearrange` with a pattern.
 
-    Examples:
-        >>> from cuprous.torch.einops import Rearrange
-        >>> Rearrange("b c -> c b")(torch.zeros(2, 3)).shape
-        torch.Size([3, 2])
+    Examples
+    --------
+    >>> from cuprous.torch.einops import Rearrange
+    >>> Rearrange("b c -> c b")(torch.zeros(2, 3)).shape
+    torch.Size([3, 2])
     """
 
     def forward(self, input: Any) -> Any:
@@ -35,10 +36,11 @@ class Rearrange(RearrangeMixin, Module):
 class Reduce(ReduceMixin, Module):
     """A layer that applies `einops.reduce` with a pattern and a reduction.
 
-    Examples:
-        >>> from cuprous.torch.einops import Reduce
-        >>> Reduce("b c -> b", "sum")(torch.ones(2, 3))
-        tensor([3., 3.])
+    Examples
+    --------
+    >>> from cuprous.torch.einops import Reduce
+    >>> Reduce("b c -> b", "sum")(torch.ones(2, 3))
+    tensor([3., 3.])
     """
 
     def forward(self, input: Any) -> Any:
@@ -49,10 +51,11 @@ class Reduce(ReduceMixin, Module):
 class EinMix(_EinmixMixin, Module):
     """A linear map given by an einops pattern; weight and bias are initialized uniformly.
 
-    Examples:
-        >>> from cuprous.torch.einops import EinMix
-        >>> EinMix("b c -> b d", weight_shape="c d", c=3, d=4)(torch.ones(2, 3)).shape
-        torch.Size([2, 4])
+    Examples
+    --------
+    >>> from cuprous.torch.einops import EinMix
+    >>> EinMix("b c -> b d", weight_shape="c d", c=3, d=4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
     """
 
     def _create_parameters(self, weight_shape: Any, weight_bound: float, bias_shape: Any, bias_bound: float) -> None:

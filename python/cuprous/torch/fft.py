@@ -157,23 +157,34 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
     values = "[1.0, 2.0, 3.0]" if kernel is _half_to_real else "[1.0, 2.0, 3.0, 2.0]"
     doc = f"""Returns {what}, along a dimension.
 
-    Args:
-        input: the values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
-        n: the number of values, to which the input is truncated or padded with zeros.
-        dim: the dimension.
-        norm: "backward" (the default) divides the inverse transform by n, "forward" the forward transform, and
-            "ortho" both by the root of n.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        The values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
+    n : int, optional
+        The number of values, to which the input is truncated or padded with zeros.
+    dim : int, default -1
+        The dimension.
+    norm : str, optional
+        "backward" (the default) divides the inverse transform by n, "forward" the forward transform, and
+        "ortho" both by the root of n.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         {returns}.
 
-    Raises:
-        RuntimeError: for fewer than one value, another `norm`, or complex values if they must be real.
+    Raises
+    ------
+    RuntimeError
+        For fewer than one value, another `norm`, or complex values if they must be real.
 
-    Examples:
-        >>> torch.fft.{name}(torch.tensor({values}))
-        tensor({result})
+    Examples
+    --------
+    >>> torch.fft.{name}(torch.tensor({values}))
+    tensor({result})
     """
     return _args.named(transform, name, doc)
 
@@ -201,24 +212,35 @@ def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tenso
     result = result.replace("], [", "],\n                [")
     doc = f"""Returns {what}, along several dimensions.
 
-    Args:
-        input: the values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
-        s: the numbers of values along each dimension, to which the input is truncated or padded with zeros; -1 keeps
-            an extent.
-        dim: the dimensions, {which} by default.
-        norm: "backward" (the default) divides the inverse transform by the number of values, "forward" the forward
-            transform, and "ortho" both by its root.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        The values, a {"real" if kernel is _real_to_half else "real or complex"} tensor.
+    s : sequence of ints, optional
+        The numbers of values along each dimension, to which the input is truncated or padded with zeros; -1 keeps
+        an extent.
+    dim : int or sequence of ints, optional
+        The dimensions, {which} by default.
+    norm : str, optional
+        "backward" (the default) divides the inverse transform by the number of values, "forward" the forward
+        transform, and "ortho" both by its root.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         {returns}{" along the last of them" * (kernel is not _complex_to_complex)}.
 
-    Raises:
-        RuntimeError: for repeated dimensions, another `norm`, or complex values if they must be real.
+    Raises
+    ------
+    RuntimeError
+        For repeated dimensions, another `norm`, or complex values if they must be real.
 
-    Examples:
-        >>> torch.fft.{name}(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor([{result}])
+    Examples
+    --------
+    >>> torch.fft.{name}(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([{result}])
     """
     return _args.named(transform, name, doc)
 
@@ -252,21 +274,32 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
         name,
         f"""Returns the frequencies of the values of `{transform}`.
 
-    Args:
-        n: the number of samples.
-        d: the distance of samples.
-        out: a tensor of the result's shape to write to.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
+    Parameters
+    ----------
+    n : int
+        The number of samples.
+    d : float, default 1.0
+        The distance of samples.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape ({"n" if name == "fftfreq" else "n // 2 + 1"}), in cycles per unit of `d`.
 
-    Examples:
-        >>> torch.fft.{name}(4)
-        tensor([{result}])
+    Examples
+    --------
+    >>> torch.fft.{name}(4)
+    tensor([{result}])
     """,
     )
 
@@ -283,16 +316,22 @@ def _shifted(input: Tensor, dim: Any, back: bool) -> Tensor:
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Returns the spectrum with the zero frequency moved to the center.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: one dimension or several; None for all.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.fft.fftshift(torch.fft.fftfreq(4))
-        tensor([-0.5000, -0.2500,  0.0000,  0.2500])
+    Examples
+    --------
+    >>> torch.fft.fftshift(torch.fft.fftfreq(4))
+    tensor([-0.5000, -0.2500,  0.0000,  0.2500])
     """
     return _shifted(input, dim, False)
 
@@ -300,16 +339,22 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Returns the inverse of `fftshift`.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        dim: one dimension or several; None for all.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
-        tensor([ 0,  1, -2, -1])
+    Examples
+    --------
+    >>> torch.fft.ifftshift(torch.tensor([-2, -1, 0, 1]))
+    tensor([ 0,  1, -2, -1])
     """
     return _shifted(input, dim, True)
 

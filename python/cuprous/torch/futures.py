@@ -12,14 +12,17 @@ S = TypeVar("S")
 class Future(Generic[T]):
     """A value that is there later: it is set, or computed when somebody waits for it.
 
-    Args:
-        devices: has no effect.
+    Parameters
+    ----------
+    devices : sequence of ints, optional
+        Has no effect.
 
-    Examples:
-        >>> future = torch.futures.Future()
-        >>> future.set_result(5)
-        >>> future.wait()
-        5
+    Examples
+    --------
+    >>> future = torch.futures.Future()
+    >>> future.set_result(5)
+    >>> future.wait()
+    5
     """
 
     def __init__(self, *, devices: Any = None) -> None:
@@ -53,12 +56,14 @@ class Future(Generic[T]):
     def done(self) -> bool:
         """Returns True if the value is there.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> torch.futures.Future().done()
-            False
+        Examples
+        --------
+        >>> torch.futures.Future().done()
+        False
         """
         if not self._is_done and self._compute is not None and self._is_ready():
             self._finish()
@@ -67,17 +72,22 @@ class Future(Generic[T]):
     def wait(self) -> T:
         """Returns the value, and waits for it first.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The value.
 
-        Raises:
-            RuntimeError: if nothing sets it.
+        Raises
+        ------
+        RuntimeError
+            If nothing sets it.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.set_result(5)
-            >>> future.wait()
-            5
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> future.wait()
+        5
         """
         if not self._is_done:
             if self._compute is None:
@@ -90,14 +100,17 @@ class Future(Generic[T]):
     def value(self) -> T:
         """Returns the value, which must be there.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The value.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.set_result(5)
-            >>> future.value()
-            5
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> future.value()
+        5
         """
         if not self.done():
             raise RuntimeError("value() needs a Future that is done; call wait()")
@@ -106,17 +119,22 @@ class Future(Generic[T]):
     def set_result(self, result: T) -> None:
         """Sets the value, once.
 
-        Args:
-            result: the value.
+        Parameters
+        ----------
+        result : object
+            The value.
 
-        Raises:
-            RuntimeError: for a future that is done.
+        Raises
+        ------
+        RuntimeError
+            For a future that is done.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.set_result(5)
-            >>> future.done()
-            True
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> future.done()
+        True
         """
         if self._is_done:
             raise RuntimeError("Future can only be marked completed once.")
@@ -126,16 +144,19 @@ class Future(Generic[T]):
     def set_exception(self, result: BaseException) -> None:
         """Makes `wait` raise an error, once.
 
-        Args:
-            result: the error.
+        Parameters
+        ----------
+        result : Exception
+            The error.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.set_exception(ValueError("lost"))
-            >>> future.wait()
-            Traceback (most recent call last):
-                ...
-            ValueError: lost
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.set_exception(ValueError("lost"))
+        >>> future.wait()
+        Traceback (most recent call last):
+            ...
+        ValueError: lost
         """
         if self._is_done:
             raise RuntimeError("Future can only be marked completed once.")
@@ -150,14 +171,17 @@ class Future(Generic[T]):
     def add_done_callback(self, callback: Callable[[Future[T]], Any]) -> None:
         """Calls a function with this future when its value is there.
 
-        Args:
-            callback: the function.
+        Parameters
+        ----------
+        callback : callable
+            The function.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.add_done_callback(lambda future: print(future.value()))
-            >>> future.set_result(5)
-            5
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.add_done_callback(lambda future: print(future.value()))
+        >>> future.set_result(5)
+        5
         """
         if self.done():
             callback(self)
@@ -167,17 +191,22 @@ class Future(Generic[T]):
     def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
         """Returns the future of what a function makes of this one.
 
-        Args:
-            callback: a function of this future.
+        Parameters
+        ----------
+        callback : callable
+            A function of this future.
 
-        Returns:
+        Returns
+        -------
+        Future
             A future.
 
-        Examples:
-            >>> future = torch.futures.Future()
-            >>> future.set_result(5)
-            >>> future.then(lambda future: 2 * future.value()).wait()
-            10
+        Examples
+        --------
+        >>> future = torch.futures.Future()
+        >>> future.set_result(5)
+        >>> future.then(lambda future: 2 * future.value()).wait()
+        10
         """
 
         def compute() -> S:
@@ -190,17 +219,21 @@ class Future(Generic[T]):
 def wait_all(futures: list[Future[T]]) -> list[T]:
     """Returns the values of several futures, for which it waits first.
 
-    Args:
-        futures: the futures.
+    Parameters
+    ----------
+    futures : list of Futures
+        The futures.
 
-    Returns:
-        A list.
+    Returns
+    -------
+    list
 
-    Examples:
-        >>> future = torch.futures.Future()
-        >>> future.set_result(5)
-        >>> torch.futures.wait_all([future, future])
-        [5, 5]
+    Examples
+    --------
+    >>> future = torch.futures.Future()
+    >>> future.set_result(5)
+    >>> torch.futures.wait_all([future, future])
+    [5, 5]
     """
     return [future.wait() for future in futures]
 
@@ -208,17 +241,22 @@ def wait_all(futures: list[Future[T]]) -> list[T]:
 def collect_all(futures: list[Future[T]]) -> Future[list[Future[T]]]:
     """Returns a future whose value is the list of futures, all done.
 
-    Args:
-        futures: the futures.
+    Parameters
+    ----------
+    futures : list of Futures
+        The futures.
 
-    Returns:
+    Returns
+    -------
+    Future
         A future.
 
-    Examples:
-        >>> future = torch.futures.Future()
-        >>> future.set_result(5)
-        >>> [f.value() for f in torch.futures.collect_all([future]).wait()]
-        [5]
+    Examples
+    --------
+    >>> future = torch.futures.Future()
+    >>> future.set_result(5)
+    >>> [f.value() for f in torch.futures.collect_all([future]).wait()]
+    [5]
     """
 
     def compute() -> list[Future[T]]:

@@ -28,11 +28,14 @@ def _get_torch_home() -> str:
 def get_dir() -> str:
     """Returns the folder of models: `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`.
 
-    Returns:
+    Returns
+    -------
+    str
         A path.
 
-    Examples:
-        >>> folder = torch.hub.get_dir()
+    Examples
+    --------
+    >>> folder = torch.hub.get_dir()
     """
     return _folder[0] if _folder else os.path.join(_get_torch_home(), "hub")
 
@@ -40,11 +43,14 @@ def get_dir() -> str:
 def set_dir(d: str | os.PathLike[str]) -> None:
     """Sets the folder of models.
 
-    Args:
-        d: the folder.
+    Parameters
+    ----------
+    d : str or path-like
+        The folder.
 
-    Examples:
-        >>> torch.hub.set_dir(torch.hub.get_dir())
+    Examples
+    --------
+    >>> torch.hub.set_dir(torch.hub.get_dir())
     """
     _folder[:] = [os.path.expanduser(str(d))]
 
@@ -54,24 +60,38 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
                              weights_only: bool = True) -> dict[str, Any]:  # fmt: skip
     """Returns the tensors of the file to which PyTorch would download a URL, if it is there.
 
-    Args:
-        url: where PyTorch finds the file; its last part is the file's name.
-        model_dir: the folder, by default `checkpoints` in `get_dir()`.
-        map_location: see `torch.load`.
-        progress: has no effect: nothing is downloaded.
-        check_hash: whether to compare the file's checksum with the beginning of it that its name has.
-        file_name: another name.
-        weights_only: see `torch.load`.
+    Parameters
+    ----------
+    url : str
+        Where PyTorch finds the file; its last part is the file's name.
+    model_dir : str, optional
+        The folder, by default `checkpoints` in `get_dir()`.
+    map_location : callable, device, str or dict, optional
+        See `torch.load`.
+    progress : bool, default True
+        Has no effect: nothing is downloaded.
+    check_hash : bool, default False
+        Whether to compare the file's checksum with the beginning of it that its name has.
+    file_name : str, optional
+        Another name.
+    weights_only : bool, default True
+        See `torch.load`.
 
-    Returns:
+    Returns
+    -------
+    dict
         A dict of tensors by name.
 
-    Raises:
-        UnsupportedError: if the file is not there.
-        RuntimeError: if the checksum differs.
+    Raises
+    ------
+    UnsupportedError
+        If the file is not there.
+    RuntimeError
+        If the checksum differs.
 
-    Examples:
-        >>> torch.hub.load_state_dict_from_url("https://host/resnet18-f37072fd.pth")  # doctest: +SKIP
+    Examples
+    --------
+    >>> torch.hub.load_state_dict_from_url("https://host/resnet18-f37072fd.pth")  # doctest: +SKIP
     """
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     path = folder / (file_name or os.path.basename(urlparse(url).path))
@@ -88,17 +108,25 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
     """Raises an error, because nothing is downloaded.
 
-    Args:
-        url: the address.
-        dst: the path.
-        hash_prefix: the beginning of the file's checksum.
-        progress: whether progress is shown.
+    Parameters
+    ----------
+    url : str
+        The address.
+    dst : str
+        The path.
+    hash_prefix : str, optional
+        The beginning of the file's checksum.
+    progress : bool, default True
+        Whether progress is shown.
 
-    Raises:
-        UnsupportedError: always.
+    Raises
+    ------
+    UnsupportedError
+        Always.
 
-    Examples:
-        >>> torch.hub.download_url_to_file("https://host/file", "file")  # doctest: +SKIP
+    Examples
+    --------
+    >>> torch.hub.download_url_to_file("https://host/file", "file")  # doctest: +SKIP
     """
     raise UnsupportedError(f"[torch.hub] {url} is not downloaded: put the file at {dst}")
 
@@ -125,23 +153,33 @@ def list(github: str, force_reload: bool = False, skip_validation: bool = False,
          verbose: bool = True, source: str = "github") -> Sequence[str]:  # fmt: skip
     r"""Returns the names of the models that a local folder's `hubconf.py` defines.
 
-    Args:
-        github: the folder.
-        force_reload: has no effect: nothing is downloaded.
-        skip_validation: has no effect: nothing is downloaded.
-        trust_repo: has no effect: nothing is downloaded.
-        verbose: has no effect.
-        source: "local"; others are refused.
+    Parameters
+    ----------
+    github : str
+        The folder.
+    force_reload : bool, default False
+        Has no effect: nothing is downloaded.
+    skip_validation : bool, default False
+        Has no effect: nothing is downloaded.
+    trust_repo : bool, optional
+        Has no effect: nothing is downloaded.
+    verbose : bool, default True
+        Has no effect.
+    source : str, default "github"
+        "local"; others are refused.
 
-    Returns:
+    Returns
+    -------
+    sequence of str
         A list of strings.
 
-    Examples:
-        >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
-        >>> torch.hub.list(str(folder), source="local")
-        ['line']
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+    >>> torch.hub.list(str(folder), source="local")
+    ['line']
     """
     module = _hubconf(github, source)
     return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
@@ -151,23 +189,33 @@ def help(github: str, model: str, force_reload: bool = False, skip_validation: b
          source: str = "github") -> str | None:  # fmt: skip
     r"""Returns the docstring of a model of a local folder's `hubconf.py`.
 
-    Args:
-        github: the folder.
-        model: the name.
-        force_reload: has no effect: nothing is downloaded.
-        skip_validation: has no effect: nothing is downloaded.
-        trust_repo: has no effect: nothing is downloaded.
-        source: "local"; others are refused.
+    Parameters
+    ----------
+    github : str
+        The folder.
+    model : str
+        The name.
+    force_reload : bool, default False
+        Has no effect: nothing is downloaded.
+    skip_validation : bool, default False
+        Has no effect: nothing is downloaded.
+    trust_repo : bool, optional
+        Has no effect: nothing is downloaded.
+    source : str, default "github"
+        "local"; others are refused.
 
-    Returns:
+    Returns
+    -------
+    str or None
         A string, or None.
 
-    Examples:
-        >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
-        >>> torch.hub.help(str(folder), "line", source="local")
-        'A line.'
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+    >>> torch.hub.help(str(folder), "line", source="local")
+    'A line.'
     """
     doc: str | None = getattr(_hubconf(github, source), model).__doc__
     return doc
@@ -186,30 +234,46 @@ def load(
 ) -> Any:
     r"""Returns what a model's function in a local folder's `hubconf.py` returns.
 
-    Args:
-        repo_or_dir: the folder.
-        model: the name.
-        *args: the arguments of the function.
-        source: "local"; others are refused.
-        trust_repo: has no effect: nothing is downloaded.
-        force_reload: has no effect: nothing is downloaded.
-        verbose: has no effect.
-        skip_validation: has no effect: nothing is downloaded.
-        **kwargs: its keyword arguments.
+    Parameters
+    ----------
+    repo_or_dir : str
+        The folder.
+    model : str
+        The name.
+    *args : any
+        The arguments of the function.
+    source : str, default "github"
+        "local"; others are refused.
+    trust_repo : bool, optional
+        Has no effect: nothing is downloaded.
+    force_reload : bool, default False
+        Has no effect: nothing is downloaded.
+    verbose : bool, default True
+        Has no effect.
+    skip_validation : bool, default False
+        Has no effect: nothing is downloaded.
+    **kwargs : any
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result of the function.
 
-    Raises:
-        RuntimeError: if the folder defines no such model.
-        UnsupportedError: for a repository that would be downloaded.
+    Raises
+    ------
+    RuntimeError
+        If the folder defines no such model.
+    UnsupportedError
+        For a repository that would be downloaded.
 
-    Examples:
-        >>> import pathlib, tempfile
-        >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
-        >>> torch.hub.load(str(folder), "line", 5, source="local")
-        5
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "hubconf.py").write_text("def line(n):\n    'A line.'\n    return n\n")
+    >>> torch.hub.load(str(folder), "line", 5, source="local")
+    5
     """
     entry = getattr(_hubconf(repo_or_dir, source), model, None)
     if not callable(entry):

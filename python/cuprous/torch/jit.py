@@ -19,17 +19,24 @@ class TracerWarning(Warning):
 def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, example_inputs: Any = None) -> T:
     """Returns the function, class or module itself. The arguments control PyTorch's compiler.
 
-    Args:
-        obj: the function, class or module.
-        optimize: has no effect.
-        example_inputs: has no effect.
+    Parameters
+    ----------
+    obj : object
+        The function, class or module.
+    optimize : bool or str, optional
+        Has no effect.
+    example_inputs : tuple of Tensors, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    object
         The object.
 
-    Examples:
-        >>> torch.jit.script(torch.sin) is torch.sin
-        True
+    Examples
+    --------
+    >>> torch.jit.script(torch.sin) is torch.sin
+    True
     """
     return obj
 
@@ -37,15 +44,19 @@ def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, 
 def script_if_tracing(fn: T) -> T:
     """Returns the function itself.
 
-    Args:
-        fn: the function.
-
-    Returns:
+    Parameters
+    ----------
+    fn : object
         The function.
 
-    Examples:
-        >>> torch.jit.script_if_tracing(torch.sin) is torch.sin
-        True
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> torch.jit.script_if_tracing(torch.sin) is torch.sin
+    True
     """
     return fn
 
@@ -56,22 +67,34 @@ def trace(func: T, example_inputs: Any = None, optimize: Any = None, check_trace
           _store_inputs: bool = True) -> T:  # fmt: skip
     """Returns the function or module itself. Unlike a trace it follows other branches for other inputs.
 
-    Args:
-        func: the function or module.
-        example_inputs: has no effect.
-        optimize: has no effect.
-        check_trace: has no effect.
-        check_inputs: has no effect.
-        check_tolerance: has no effect.
-        strict: has no effect.
-        example_kwarg_inputs: has no effect.
+    Parameters
+    ----------
+    func : object
+        The function or module.
+    example_inputs : tuple of Tensors, optional
+        Has no effect.
+    optimize : bool or str, optional
+        Has no effect.
+    check_trace : bool, default True
+        Has no effect.
+    check_inputs : object, optional
+        Has no effect.
+    check_tolerance : float, default 1e-05
+        Has no effect.
+    strict : bool, default True
+        Has no effect.
+    example_kwarg_inputs : object, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function or module.
 
-    Examples:
-        >>> torch.jit.trace(torch.sin, torch.ones(2)) is torch.sin
-        True
+    Examples
+    --------
+    >>> torch.jit.trace(torch.sin, torch.ones(2)) is torch.sin
+    True
     """
     return func
 
@@ -79,17 +102,24 @@ def trace(func: T, example_inputs: Any = None, optimize: Any = None, check_trace
 def trace_module(mod: T, inputs: Any, **options: Any) -> T:
     """Returns the module itself.
 
-    Args:
-        mod: the module.
-        inputs: has no effect.
-        **options: has no effect.
+    Parameters
+    ----------
+    mod : object
+        The module.
+    inputs : Tensor or sequence of Tensors
+        Has no effect.
+    **options : any
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> torch.jit.trace_module(nn.ReLU(), {"forward": torch.ones(2)})
-        ReLU()
+    Examples
+    --------
+    >>> torch.jit.trace_module(nn.ReLU(), {"forward": torch.ones(2)})
+    ReLU()
     """
     return mod
 
@@ -97,12 +127,14 @@ def trace_module(mod: T, inputs: Any, **options: Any) -> T:
 def is_scripting() -> bool:
     """Returns False: Python runs in every iteration.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.jit.is_scripting()
-        False
+    Examples
+    --------
+    >>> torch.jit.is_scripting()
+    False
     """
     return False
 
@@ -113,16 +145,22 @@ is_tracing = is_scripting
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Returns the function itself, as a decorator with or without brackets.
 
-    Args:
-        drop: the function, or has no effect.
-        **kwargs: has no effect.
+    Parameters
+    ----------
+    drop : callable, default False
+        The function, or has no effect.
+    **kwargs : any
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator.
 
-    Examples:
-        >>> torch.jit.ignore(torch.sin) is torch.sin
-        True
+    Examples
+    --------
+    >>> torch.jit.ignore(torch.sin) is torch.sin
+    True
     """
     return drop if callable(drop) else lambda fn: fn
 
@@ -130,15 +168,19 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 def unused(fn: T) -> T:
     """Returns the function itself.
 
-    Args:
-        fn: the function.
-
-    Returns:
+    Parameters
+    ----------
+    fn : object
         The function.
 
-    Examples:
-        >>> torch.jit.unused(torch.sin) is torch.sin
-        True
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> torch.jit.unused(torch.sin) is torch.sin
+    True
     """
     return fn
 
@@ -149,16 +191,22 @@ export = interface = _overload = _overload_method = unused
 def annotate(the_type: Any, the_value: T) -> T:
     """Returns the value.
 
-    Args:
-        the_type: has no effect.
-        the_value: the value.
-
-    Returns:
+    Parameters
+    ----------
+    the_type : object
+        Has no effect.
+    the_value : object
         The value.
 
-    Examples:
-        >>> torch.jit.annotate(int, 5)
-        5
+    Returns
+    -------
+    Tensor
+        The value.
+
+    Examples
+    --------
+    >>> torch.jit.annotate(int, 5)
+    5
     """
     return the_value
 
@@ -166,16 +214,21 @@ def annotate(the_type: Any, the_value: T) -> T:
 def isinstance(obj: Any, target_type: Any) -> bool:
     """Returns True if an object has a type, of whose parameters only containers are checked.
 
-    Args:
-        obj: the object.
-        target_type: the type, such as `list[int]`.
+    Parameters
+    ----------
+    obj : object
+        The object.
+    target_type : type
+        The type, such as `list[int]`.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.jit.isinstance([1, 2], list[int])
-        True
+    Examples
+    --------
+    >>> torch.jit.isinstance([1, 2], list[int])
+    True
     """
     return __builtins__["isinstance"](obj, getattr(target_type, "__origin__", None) or target_type)  # type: ignore[index]
 
@@ -183,16 +236,22 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 def Attribute(value: T, type: Any = None) -> T:
     """Returns the value.
 
-    Args:
-        value: the value.
-        type: has no effect.
+    Parameters
+    ----------
+    value : object
+        The value.
+    type : int, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The value.
 
-    Examples:
-        >>> torch.jit.Attribute(5, int)
-        5
+    Examples
+    --------
+    >>> torch.jit.Attribute(5, int)
+    5
     """
     return value
 
@@ -201,15 +260,19 @@ def Attribute(value: T, type: Any = None) -> T:
 def optimized_execution(should_optimize: bool) -> Iterator[None]:
     """Returns a context manager without effect.
 
-    Args:
-        should_optimize: has no effect.
+    Parameters
+    ----------
+    should_optimize : bool
+        Has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with torch.jit.optimized_execution(False):
-        ...     x = torch.ones(2)
+    Examples
+    --------
+    >>> with torch.jit.optimized_execution(False):
+    ...     x = torch.ones(2)
     """
     yield
 
@@ -217,17 +280,24 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
     """Calls a function and returns its result as a future. Its operations are recorded like all others.
 
-    Args:
-        func: the function.
-        *args: its arguments.
-        **kwargs: its keyword arguments.
+    Parameters
+    ----------
+    func : callable
+        The function.
+    *args : any
+        Its arguments.
+    **kwargs : any
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Future
         A future.
 
-    Examples:
-        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+    tensor([2., 2.])
     """
     future: Future[Any] = Future()
     future.set_result(func(*args, **kwargs))
@@ -237,15 +307,20 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
 def wait(future: Future[Any]) -> Any:
     """Returns the result of a future.
 
-    Args:
-        future: the future.
+    Parameters
+    ----------
+    future : Future
+        The future.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result.
 
-    Examples:
-        >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
+    tensor([2., 2.])
     """
     return future.wait()
 
@@ -253,23 +328,28 @@ def wait(future: Future[Any]) -> Any:
 def enable_onednn_fusion(enabled: bool) -> None:
     """Has no effect, because it controls PyTorch's compiler.
 
-    Args:
-        enabled: has no effect.
+    Parameters
+    ----------
+    enabled : bool
+        Has no effect.
 
-    Examples:
-        >>> torch.jit.enable_onednn_fusion(True)
+    Examples
+    --------
+    >>> torch.jit.enable_onednn_fusion(True)
     """
 
 
 def onednn_fusion_enabled() -> bool:
     """Returns False.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.jit.onednn_fusion_enabled()
-        False
+    Examples
+    --------
+    >>> torch.jit.onednn_fusion_enabled()
+    False
     """
     return False
 
@@ -277,20 +357,24 @@ def onednn_fusion_enabled() -> bool:
 def set_fusion_strategy(strategy: Any) -> None:
     """Has no effect, because it controls PyTorch's compiler.
 
-    Args:
-        strategy: has no effect.
+    Parameters
+    ----------
+    strategy : object
+        Has no effect.
 
-    Examples:
-        >>> torch.jit.set_fusion_strategy([("STATIC", 2)])
+    Examples
+    --------
+    >>> torch.jit.set_fusion_strategy([("STATIC", 2)])
     """
 
 
 class Error(RuntimeError):
     """The error of a script in PyTorch. It is never raised here.
 
-    Examples:
-        >>> issubclass(torch.jit.Error, RuntimeError)
-        True
+    Examples
+    --------
+    >>> issubclass(torch.jit.Error, RuntimeError)
+    True
     """
 
 

@@ -14,18 +14,24 @@ from cuprous.torch.autograd import Function
 class CustomOpDef:
     """A function that is registered under `torch.ops`. It is called like any Python function.
 
-    Args:
-        namespace: the library's name.
-        name: the name in it.
-        fn: the function.
-        device_types: the types of devices that it is for; None for all.
+    Parameters
+    ----------
+    namespace : str
+        The library's name.
+    name : str
+        The name in it.
+    fn : callable
+        The function.
+    device_types : str or sequence of str, optional
+        The types of devices that it is for; None for all.
 
-    Examples:
-        >>> @torch.library.custom_op("docs::triple", mutates_args=())
-        ... def triple(x: torch.Tensor) -> torch.Tensor:
-        ...     return 3 * x
-        >>> isinstance(triple, torch.library.CustomOpDef)
-        True
+    Examples
+    --------
+    >>> @torch.library.custom_op("docs::triple", mutates_args=())
+    ... def triple(x: torch.Tensor) -> torch.Tensor:
+    ...     return 3 * x
+    >>> isinstance(triple, torch.library.CustomOpDef)
+    True
     """
 
     def __init__(self, namespace: str, name: str, fn: Callable[..., Any], device_types: Any = None) -> None:
@@ -38,20 +44,26 @@ class CustomOpDef:
     def register_kernel(self, device_types: Any, func: Callable[..., Any] | None = None, /) -> Any:
         """Registers the function for types of devices.
 
-        Args:
-            device_types: the types, such as "cpu"; None for all.
-            func: the function; None for a decorator.
+        Parameters
+        ----------
+        device_types : str or sequence of str
+            The types, such as "cpu"; None for all.
+        func : callable, optional
+            The function; None for a decorator.
 
-        Returns:
+        Returns
+        -------
+        callable
             The function, or a decorator.
 
-        Examples:
-            >>> @torch.library.custom_op("docs::fourfold", mutates_args=())
-            ... def fourfold(x: torch.Tensor) -> torch.Tensor:
-            ...     return 4 * x
-            >>> kernel = fourfold.register_kernel("cpu", lambda x: x + x + x + x)
-            >>> fourfold(torch.ones(2))
-            tensor([4., 4.])
+        Examples
+        --------
+        >>> @torch.library.custom_op("docs::fourfold", mutates_args=())
+        ... def fourfold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 4 * x
+        >>> kernel = fourfold.register_kernel("cpu", lambda x: x + x + x + x)
+        >>> fourfold(torch.ones(2))
+        tensor([4., 4.])
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,17 +77,21 @@ class CustomOpDef:
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Returns the function, which would say shapes without computing. Here they follow from the result.
 
-        Args:
-            fn: the function.
-
-        Returns:
+        Parameters
+        ----------
+        fn : callable
             The function.
 
-        Examples:
-            >>> @torch.library.custom_op("docs::fivefold", mutates_args=())
-            ... def fivefold(x: torch.Tensor) -> torch.Tensor:
-            ...     return 5 * x
-            >>> fake = fivefold.register_fake(torch.empty_like)
+        Returns
+        -------
+        callable
+
+        Examples
+        --------
+        >>> @torch.library.custom_op("docs::fivefold", mutates_args=())
+        ... def fivefold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 5 * x
+        >>> fake = fivefold.register_fake(torch.empty_like)
         """
         return fn
 
@@ -84,19 +100,23 @@ class CustomOpDef:
     ) -> None:
         """Sets the backward pass.
 
-        Args:
-            backward: gets a context and the gradients of the results; returns the gradients of the arguments.
-            setup_context: gets the context, the arguments and the result, and saves what the backward pass needs.
+        Parameters
+        ----------
+        backward : callable
+            Gets a context and the gradients of the results; returns the gradients of the arguments.
+        setup_context : callable, optional
+            Gets the context, the arguments and the result, and saves what the backward pass needs.
 
-        Examples:
-            >>> @torch.library.custom_op("docs::sixfold", mutates_args=())
-            ... def sixfold(x: torch.Tensor) -> torch.Tensor:
-            ...     return 6 * x
-            >>> sixfold.register_autograd(lambda ctx, grad: 6 * grad)
-            >>> x = torch.ones(2, requires_grad=True)
-            >>> sixfold(x).sum().backward()
-            >>> x.grad
-            tensor([6., 6.])
+        Examples
+        --------
+        >>> @torch.library.custom_op("docs::sixfold", mutates_args=())
+        ... def sixfold(x: torch.Tensor) -> torch.Tensor:
+        ...     return 6 * x
+        >>> sixfold.register_autograd(lambda ctx, grad: 6 * grad)
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> sixfold(x).sum().backward()
+        >>> x.grad
+        tensor([6., 6.])
         """
         operation = self
 
@@ -162,8 +182,10 @@ class _Operations:
     def load_library(self, path: str) -> None:
         """Is not supported.
 
-        Raises:
-            ImportError: always, as for all extensions that are compiled against PyTorch.
+        Raises
+        ------
+        ImportError
+            Always, as for all extensions that are compiled against PyTorch.
         """
         raise ImportError(f"{path} is compiled against PyTorch's C++ library, which Cuprous does not have: run without "
                           "it, or write its kernels with cuprous.cuda.jit or RawKernel")  # fmt: skip
@@ -184,23 +206,33 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
               schema: str | None = None, tags: Any = None) -> Any:  # fmt: skip
     """Registers a function under `torch.ops`. It is a decorator too.
 
-    Args:
-        name: such as "mylib::mul".
-        fn: the function.
-        mutates_args: the arguments that it writes to, which are found by themselves here.
-        device_types: the types of devices that it is for; None stands for all.
-        schema: has no effect: it follows from the function.
-        tags: has no effect.
+    Parameters
+    ----------
+    name : str
+        Such as "mylib::mul".
+    fn : callable, optional
+        The function.
+    mutates_args : tuple
+        The arguments that it writes to, which are found by themselves here.
+    device_types : str or sequence of str, optional
+        The types of devices that it is for; None stands for all.
+    schema : str, optional
+        Has no effect: it follows from the function.
+    tags : sequence of str, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    object
         The operation.
 
-    Examples:
-        >>> @torch.library.custom_op("docs::double", mutates_args=())
-        ... def double(x: torch.Tensor) -> torch.Tensor:
-        ...     return x * 2
-        >>> torch.ops.docs.double(torch.ones(2))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> @torch.library.custom_op("docs::double", mutates_args=())
+    ... def double(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> torch.ops.docs.double(torch.ones(2))
+    tensor([2., 2.])
     """
     namespace, short = _split(name)
 
@@ -225,18 +257,26 @@ def register_fake(
 ) -> Any:
     """Returns the function, which would say shapes without computing. Here they follow from the result.
 
-    Args:
-        op: the operation.
-        func: the function; None for a decorator.
-        lib: for PyTorch's signature; it has no effect.
-        allow_override: has no effect.
+    Parameters
+    ----------
+    op : ReduceOp
+        The operation.
+    func : callable, optional
+        The function; None for a decorator.
+    lib : Library, optional
+        For PyTorch's signature; it has no effect.
+    allow_override : bool, default False
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator.
 
-    Examples:
-        >>> torch.library.register_fake("docs::double", torch.empty_like) is torch.empty_like
-        True
+    Examples
+    --------
+    >>> torch.library.register_fake("docs::double", torch.empty_like) is torch.empty_like
+    True
     """
     return (lambda function: function) if func is None else func
 
@@ -247,20 +287,28 @@ impl_abstract = register_fake
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
     """Registers a function of an operation for types of devices.
 
-    Args:
-        op: the operation.
-        device_types: the types, such as "cpu"; None for all.
-        func: the function; None for a decorator.
-        lib: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    op : ReduceOp
+        The operation.
+    device_types : str or sequence of str
+        The types, such as "cpu"; None for all.
+    func : callable, optional
+        The function; None for a decorator.
+    lib : Library, optional
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator.
 
-    Examples:
-        >>> @torch.library.custom_op("docs::sevenfold", mutates_args=())
-        ... def sevenfold(x: torch.Tensor) -> torch.Tensor:
-        ...     return 7 * x
-        >>> kernel = torch.library.register_kernel(sevenfold, "cpu", lambda x: 7 * x)
+    Examples
+    --------
+    >>> @torch.library.custom_op("docs::sevenfold", mutates_args=())
+    ... def sevenfold(x: torch.Tensor) -> torch.Tensor:
+    ...     return 7 * x
+    >>> kernel = torch.library.register_kernel(sevenfold, "cpu", lambda x: 7 * x)
     """
     return _operation(op).register_kernel(device_types, func)
 
@@ -268,17 +316,23 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
     """Sets the backward pass of an operation.
 
-    Args:
-        op: the operation.
-        backward: gets a context and the gradients of the results; returns the gradients of the arguments.
-        setup_context: gets the context, the arguments and the result, and saves what the backward pass needs.
-        lib: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    op : ReduceOp
+        The operation.
+    backward : callable
+        Gets a context and the gradients of the results; returns the gradients of the arguments.
+    setup_context : callable, optional
+        Gets the context, the arguments and the result, and saves what the backward pass needs.
+    lib : Library, optional
+        For PyTorch's signature; it has no effect.
 
-    Examples:
-        >>> @torch.library.custom_op("docs::eightfold", mutates_args=())
-        ... def eightfold(x: torch.Tensor) -> torch.Tensor:
-        ...     return 8 * x
-        >>> torch.library.register_autograd(eightfold, lambda ctx, grad: 8 * grad)
+    Examples
+    --------
+    >>> @torch.library.custom_op("docs::eightfold", mutates_args=())
+    ... def eightfold(x: torch.Tensor) -> torch.Tensor:
+    ...     return 8 * x
+    >>> torch.library.register_autograd(eightfold, lambda ctx, grad: 8 * grad)
     """
     _operation(op).register_autograd(backward, setup_context=setup_context)
 
@@ -286,15 +340,20 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
 class Library:
     """A library of functions: `define` names one, `impl` gives it.
 
-    Args:
-        ns: the library's name in `torch.ops`.
-        kind: "DEF", "FRAGMENT" or "IMPL".
-        dispatch_key: the device for `impl`.
+    Parameters
+    ----------
+    ns : str
+        The library's name in `torch.ops`.
+    kind : {"DEF", "FRAGMENT", "IMPL"}
+        "DEF", "FRAGMENT" or "IMPL".
+    dispatch_key : str, default ""
+        The device for `impl`.
 
-    Examples:
-        >>> library = torch.library.Library("docs_lib", "DEF")
-        >>> library.define("twice(Tensor x) -> Tensor")
-        'twice'
+    Examples
+    --------
+    >>> library = torch.library.Library("docs_lib", "DEF")
+    >>> library.define("twice(Tensor x) -> Tensor")
+    'twice'
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
@@ -305,17 +364,24 @@ class Library:
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Declares a function.
 
-        Args:
-            schema: its name, arguments and result.
-            alias_analysis: has no effect.
-            tags: has no effect.
+        Parameters
+        ----------
+        schema : str
+            Its name, arguments and result.
+        alias_analysis : str, default ""
+            Has no effect.
+        tags : sequence of str, optional
+            Has no effect.
 
-        Returns:
+        Returns
+        -------
+        str
             The name.
 
-        Examples:
-            >>> torch.library.Library("docs_lib2", "DEF").define("twice(Tensor x) -> Tensor")
-            'twice'
+        Examples
+        --------
+        >>> torch.library.Library("docs_lib2", "DEF").define("twice(Tensor x) -> Tensor")
+        'twice'
         """
         return schema.partition("(")[0]
 
@@ -323,19 +389,26 @@ class Library:
              allow_override: bool = False) -> None:  # fmt: skip
         """Gives the function of an operation for a device.
 
-        Args:
-            op_name: the operation's name.
-            fn: the function.
-            dispatch_key: "CPU", "CUDA" or "CompositeExplicitAutograd", by default that of the library.
-            with_keyset: for PyTorch's signature; it has no effect.
-            allow_override: has no effect.
+        Parameters
+        ----------
+        op_name : str
+            The operation's name.
+        fn : callable
+            The function.
+        dispatch_key : str, default ""
+            "CPU", "CUDA" or "CompositeExplicitAutograd", by default that of the library.
+        with_keyset : bool, default False
+            For PyTorch's signature; it has no effect.
+        allow_override : bool, default False
+            Has no effect.
 
-        Examples:
-            >>> library = torch.library.Library("docs_lib3", "DEF")
-            >>> _ = library.define("twice(Tensor x) -> Tensor")
-            >>> library.impl("twice", lambda x: 2 * x, "CPU")
-            >>> torch.ops.docs_lib3.twice(torch.ones(2))
-            tensor([2., 2.])
+        Examples
+        --------
+        >>> library = torch.library.Library("docs_lib3", "DEF")
+        >>> _ = library.define("twice(Tensor x) -> Tensor")
+        >>> library.impl("twice", lambda x: 2 * x, "CPU")
+        >>> torch.ops.docs_lib3.twice(torch.ones(2))
+        tensor([2., 2.])
         """
         name = str(op_name).rpartition("::")[2].partition(".")[0]
         kind = (dispatch_key or self.dispatch_key).lower()
@@ -352,14 +425,20 @@ class Library:
 def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
     """Declares an operation, which `impl` gives its function.
 
-    Args:
-        qualname: the name, such as "mylib::mul".
-        schema: the arguments and the result.
-        lib: for PyTorch's signature; it has no effect.
-        tags: has no effect.
+    Parameters
+    ----------
+    qualname : str
+        The name, such as "mylib::mul".
+    schema : str
+        The arguments and the result.
+    lib : Library, optional
+        For PyTorch's signature; it has no effect.
+    tags : sequence of str, optional
+        Has no effect.
 
-    Examples:
-        >>> torch.library.define("docs_lib4::twice", "(Tensor x) -> Tensor")
+    Examples
+    --------
+    >>> torch.library.define("docs_lib4::twice", "(Tensor x) -> Tensor")
     """
     _split(qualname)
 
@@ -367,20 +446,28 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
 def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any:
     """Gives the function of an operation for types of devices.
 
-    Args:
-        qualname: the name, such as "mylib::mul".
-        types: the types, such as "cpu", or "default" for all.
-        func: the function; None for a decorator.
-        lib: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    qualname : str
+        The name, such as "mylib::mul".
+    types : str
+        The types, such as "cpu", or "default" for all.
+    func : callable, optional
+        The function; None for a decorator.
+    lib : Library, optional
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function, or a decorator.
 
-    Examples:
-        >>> torch.library.define("docs_lib5::twice", "(Tensor x) -> Tensor")
-        >>> _ = torch.library.impl("docs_lib5::twice", "default", lambda x: 2 * x)
-        >>> torch.ops.docs_lib5.twice(torch.ones(2))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> torch.library.define("docs_lib5::twice", "(Tensor x) -> Tensor")
+    >>> _ = torch.library.impl("docs_lib5::twice", "default", lambda x: 2 * x)
+    >>> torch.ops.docs_lib5.twice(torch.ones(2))
+    tensor([2., 2.])
     """
     namespace, name = _split(qualname)
 
@@ -396,15 +483,20 @@ def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any
 def wrap_triton(kernel: Any, /) -> Any:
     """Returns the kernel itself.
 
-    Args:
-        kernel: the kernel.
-
-    Returns:
+    Parameters
+    ----------
+    kernel : callable
         The kernel.
 
-    Examples:
-        >>> torch.library.wrap_triton(torch.sin) is torch.sin
-        True
+    Returns
+    -------
+    callable
+        The kernel.
+
+    Examples
+    --------
+    >>> torch.library.wrap_triton(torch.sin) is torch.sin
+    True
     """
     return kernel
 

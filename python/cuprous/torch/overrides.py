@@ -12,15 +12,19 @@ from cuprous.torch import _placeholders
 def is_tensor_like(inp: Any) -> bool:
     """Returns true for tensors, and for objects that define `__torch_function__`.
 
-    Args:
-        inp: an object.
+    Parameters
+    ----------
+    inp : object
+        An object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.overrides.is_tensor_like(torch.ones(2))
-        True
+    Examples
+    --------
+    >>> torch.overrides.is_tensor_like(torch.ones(2))
+    True
     """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
@@ -28,15 +32,19 @@ def is_tensor_like(inp: Any) -> bool:
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Returns true if an argument that is not a tensor defines `__torch_function__`.
 
-    Args:
-        relevant_args: the arguments.
+    Parameters
+    ----------
+    relevant_args : iterable
+        The arguments.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.overrides.has_torch_function([torch.ones(2)])
-        False
+    Examples
+    --------
+    >>> torch.overrides.has_torch_function([torch.ones(2)])
+    False
     """
     return any(is_tensor_like(arg) and not isinstance(arg, Tensor) for arg in relevant_args)
 
@@ -44,15 +52,19 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 def has_torch_function_unary(t: Any) -> bool:
     """Returns `has_torch_function` of one argument.
 
-    Args:
-        t: the argument.
+    Parameters
+    ----------
+    t : scalar
+        The argument.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.overrides.has_torch_function_unary(torch.ones(2))
-        False
+    Examples
+    --------
+    >>> torch.overrides.has_torch_function_unary(torch.ones(2))
+    False
     """
     return has_torch_function((t,))
 
@@ -60,15 +72,19 @@ def has_torch_function_unary(t: Any) -> bool:
 def has_torch_function_variadic(*args: Any) -> bool:
     """Returns `has_torch_function` of several arguments.
 
-    Args:
-        *args: the arguments.
+    Parameters
+    ----------
+    *args : any
+        The arguments.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
-        False
+    Examples
+    --------
+    >>> torch.overrides.has_torch_function_variadic(torch.ones(2), 3)
+    False
     """
     return has_torch_function(args)
 
@@ -78,24 +94,34 @@ def handle_torch_function(
 ) -> Any:
     """Calls `__torch_function__` of the first argument that defines it.
 
-    Args:
-        public_api: the function that was called.
-        relevant_args: the arguments that may define it.
-        *args: the arguments of the call.
-        **kwargs: its keyword arguments.
+    Parameters
+    ----------
+    public_api : callable
+        The function that was called.
+    relevant_args : iterable
+        The arguments that may define it.
+    *args : any
+        The arguments of the call.
+    **kwargs : any
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result.
 
-    Raises:
-        TypeError: if no argument defines it.
+    Raises
+    ------
+    TypeError
+        If no argument defines it.
 
-    Examples:
-        >>> class Logged:
-        ...     def __torch_function__(self, func, types, args=(), kwargs=None):
-        ...         return "logged"
-        >>> torch.overrides.handle_torch_function(torch.sin, [Logged()], Logged())
-        'logged'
+    Examples
+    --------
+    >>> class Logged:
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         return "logged"
+    >>> torch.overrides.handle_torch_function(torch.sin, [Logged()], Logged())
+    'logged'
     """
     owners = [arg for arg in relevant_args if has_torch_function((arg,))]
     for owner in owners:
@@ -109,12 +135,15 @@ def handle_torch_function(
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Returns an empty set: results are not wrapped in subclasses.
 
-    Returns:
+    Returns
+    -------
+    set of callables
         A set.
 
-    Examples:
-        >>> torch.overrides.get_default_nowrap_functions()
-        set()
+    Examples
+    --------
+    >>> torch.overrides.get_default_nowrap_functions()
+    set()
     """
     return set()
 

@@ -16,20 +16,28 @@ class SobolEngine:
     """Sobol's sequence in a cube, by SciPy's generator on the host. Points without scrambling are PyTorch's; scrambled
     ones are other random numbers.
 
-    Args:
-        dimension: the number of dimensions.
-        scramble: whether the points are shifted and permuted at random.
-        seed: the seed of these; by default it is drawn from the default generator.
+    Parameters
+    ----------
+    dimension : int
+        The number of dimensions.
+    scramble : bool, default False
+        Whether the points are shifted and permuted at random.
+    seed : int, optional
+        The seed of these; by default it is drawn from the default generator.
 
-    Raises:
-        ImportError: if SciPy is not installed.
-        ValueError: for more than 21201 dimensions.
+    Raises
+    ------
+    ImportError
+        If SciPy is not installed.
+    ValueError
+        For more than 21201 dimensions.
 
-    Examples:
-        >>> torch.quasirandom.SobolEngine(2).draw(3)
-        tensor([[0.0000, 0.0000],
-                [0.5000, 0.5000],
-                [0.7500, 0.2500]])
+    Examples
+    --------
+    >>> torch.quasirandom.SobolEngine(2).draw(3)
+    tensor([[0.0000, 0.0000],
+            [0.5000, 0.5000],
+            [0.7500, 0.2500]])
     """
 
     MAXBIT = 30
@@ -57,10 +65,14 @@ class SobolEngine:
     def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """Returns the next points, one a row.
 
-        Args:
-            n: their number.
-            out: a tensor of their shape that gets them.
-            dtype: their dtype, by default the default dtype.
+        Parameters
+        ----------
+        n : int, default 1
+            Their number.
+        out : Tensor, optional
+            A tensor of their shape that gets them.
+        dtype : dtype, optional
+            Their dtype, by default the default dtype.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of numbers of points that are not powers of two
@@ -73,13 +85,19 @@ class SobolEngine:
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
         """Returns the next `2**m` points.
 
-        Args:
-            m: the logarithm of their number.
-            out: a tensor that gets them.
-            dtype: their dtype, by default the default dtype.
+        Parameters
+        ----------
+        m : int
+            The logarithm of their number.
+        out : Tensor, optional
+            A tensor that gets them.
+        dtype : dtype, optional
+            Their dtype, by default the default dtype.
 
-        Raises:
-            ValueError: if the number of all points would not be a power of two.
+        Raises
+        ------
+        ValueError
+            If the number of all points would not be a power of two.
         """
         total = self.num_generated + 2**m
         if total & (total - 1):
@@ -90,8 +108,10 @@ class SobolEngine:
     def fast_forward(self, n: int) -> SobolEngine:
         """Returns the engine after `n` more points.
 
-        Args:
-            n: their number.
+        Parameters
+        ----------
+        n : int
+            Their number.
         """
         self._points.fast_forward(n)
         self.num_generated += n

@@ -22,20 +22,26 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
              device_type: str = "cuda") -> Iterator[None]:  # fmt: skip
     """Returns a context manager that restores the random state at its end.
 
-    Args:
-        devices: has no effect: devices share the random state.
-        enabled: whether it has an effect.
-        device_type: has no effect.
+    Parameters
+    ----------
+    devices : sequence of ints, optional
+        Has no effect: devices share the random state.
+    enabled : bool, default True
+        Whether it has an effect.
+    device_type : str, default "cuda"
+        Has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> _ = torch.manual_seed(0)
-        >>> with torch.random.fork_rng():
-        ...     a = torch.rand(2)
-        >>> torch.equal(a, torch.rand(2))
-        True
+    Examples
+    --------
+    >>> _ = torch.manual_seed(0)
+    >>> with torch.random.fork_rng():
+    ...     a = torch.rand(2)
+    >>> torch.equal(a, torch.rand(2))
+    True
     """
     before = get_rng_state()
     try:

@@ -31,35 +31,45 @@ _MAX_HEADER_SIZE = 100_000_000  # limit of the header size in the format
 class SafetensorError(Exception):
     """The error for a file that is not a valid safetensors file.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> try:
-        ...     safetensors.load(b"no file")
-        ... except safetensors.SafetensorError:
-        ...     print("not a file")
-        not a file
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> try:
+    ...     safetensors.load(b"no file")
+    ... except safetensors.SafetensorError:
+    ...     print("not a file")
+    not a file
     """
 
 
 def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """Returns the contents of a file with tensors by name.
 
-    Args:
-        tensors: the tensors by name.
-        metadata: strings by name.
+    Parameters
+    ----------
+    tensors : dict of str to Tensor
+        The tensors by name.
+    metadata : dict of str to str, optional
+        Strings by name.
 
-    Returns:
+    Returns
+    -------
+    bytes
         The bytes of a file.
 
-    Raises:
-        RuntimeError: if tensors share memory, which the format cannot represent.
-        TypeError: for dtypes that the format does not support.
+    Raises
+    ------
+    RuntimeError
+        If tensors share memory, which the format cannot represent.
+    TypeError
+        For dtypes that the format does not support.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> data = safetensors.save({"x": torch.tensor([1.0, 2.0])})
-        >>> safetensors.load(data)
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> data = safetensors.save({"x": torch.tensor([1.0, 2.0])})
+    >>> safetensors.load(data)
+    {'x': tensor([1., 2.])}
     """
     return b"".join(_pieces(tensors, metadata))
 
@@ -67,18 +77,23 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
 def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
     """Writes tensors by name to a file, as `save` does.
 
-    Args:
-        tensors: the tensors by name.
-        filename: the path.
-        metadata: strings by name.
+    Parameters
+    ----------
+    tensors : dict of str to Tensor
+        The tensors by name.
+    filename : str
+        The path.
+    metadata : dict of str to str, optional
+        Strings by name.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-        >>> safetensors.load_file(path)
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+    >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+    >>> safetensors.load_file(path)
+    {'x': tensor([1., 2.])}
     """
     pieces = _pieces(tensors, metadata)
     first = next(pieces)  # errors are raised before the file is opened
@@ -118,19 +133,26 @@ def _pieces(tensors: dict[str, Tensor], metadata: dict[str, str] | None, are_sep
 def load(data: bytes) -> dict[str, Tensor]:
     """Returns the tensors in the contents of a file, on the CPU.
 
-    Args:
-        data: the bytes.
+    Parameters
+    ----------
+    data : bytes
+        The bytes.
 
-    Returns:
+    Returns
+    -------
+    dict of str to Tensor
         A dict of tensors by name.
 
-    Raises:
-        SafetensorError: for data that is not a complete safetensors file.
+    Raises
+    ------
+    SafetensorError
+        For data that is not a complete safetensors file.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> safetensors.load(safetensors.save({"x": torch.tensor([1.0, 2.0])}))
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> safetensors.load(safetensors.save({"x": torch.tensor([1.0, 2.0])}))
+    {'x': tensor([1., 2.])}
     """
     header, start = _header(memoryview(data), len(data))
     return {name: _tensor(memoryview(data)[start:], entry, "cpu") for name, entry in header.items()}
@@ -139,23 +161,31 @@ def load(data: bytes) -> dict[str, Tensor]:
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     """Returns the tensors of a file by name.
 
-    Args:
-        filename: the path.
-        device: the device of the tensors.
+    Parameters
+    ----------
+    filename : str
+        The path.
+    device : device or str, default "cpu"
+        The device of the tensors.
 
-    Returns:
+    Returns
+    -------
+    dict of str to Tensor
         A dict of tensors by name.
 
-    Raises:
-        SafetensorError: for a file that is not a complete safetensors file.
+    Raises
+    ------
+    SafetensorError
+        For a file that is not a complete safetensors file.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-        >>> safetensors.load_file(path)
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+    >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+    >>> safetensors.load_file(path)
+    {'x': tensor([1., 2.])}
     """
     with safe_open(filename, "pt", device) as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no dictionary
@@ -164,22 +194,29 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 class safe_open:
     """A file from which tensors are read one by one.
 
-    Args:
-        filename: the path.
-        framework: "pt", or "np" for NumPy's arrays.
-        device: the device of the tensors.
+    Parameters
+    ----------
+    filename : str
+        The path.
+    framework : str, default "pt"
+        "pt", or "np" for NumPy's arrays.
+    device : device or str, default "cpu"
+        The device of the tensors.
 
-    Raises:
-        SafetensorError: if it is not a complete safetensors file.
+    Raises
+    ------
+    SafetensorError
+        If it is not a complete safetensors file.
 
-    Examples:
-        >>> from cuprous.torch import safetensors
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-        >>> with safetensors.safe_open(path, "pt") as file:
-        ...     file.get_tensor("x")
-        tensor([1., 2.])
+    Examples
+    --------
+    >>> from cuprous.torch import safetensors
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+    >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+    >>> with safetensors.safe_open(path, "pt") as file:
+    ...     file.get_tensor("x")
+    tensor([1., 2.])
     """
 
     def __init__(self, filename: Any, framework: str = "pt", device: Any = "cpu") -> None:
@@ -201,57 +238,68 @@ class safe_open:
     def keys(self) -> list[str]:
         """Returns the names of the tensors.
 
-        Returns:
-            A list of strings.
+        Returns
+        -------
+        list of str
 
-        Examples:
-            >>> from cuprous.torch import safetensors
-            >>> import pathlib, tempfile
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-            >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-            >>> with safetensors.safe_open(path, "pt") as file:
-            ...     file.keys()
-            ['x']
+        Examples
+        --------
+        >>> from cuprous.torch import safetensors
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+        >>> with safetensors.safe_open(path, "pt") as file:
+        ...     file.keys()
+        ['x']
         """
         return list(self._entries)
 
     def metadata(self) -> dict[str, str] | None:
         """Returns the file's metadata.
 
-        Returns:
+        Returns
+        -------
+        dict of str to str or None
             A dict of strings, or None.
 
-        Examples:
-            >>> from cuprous.torch import safetensors
-            >>> import pathlib, tempfile
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-            >>> safetensors.save_file({"x": torch.ones(2)}, path, {"by": "docs"})
-            >>> with safetensors.safe_open(path, "pt") as file:
-            ...     file.metadata()
-            {'by': 'docs'}
+        Examples
+        --------
+        >>> from cuprous.torch import safetensors
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+        >>> safetensors.save_file({"x": torch.ones(2)}, path, {"by": "docs"})
+        >>> with safetensors.safe_open(path, "pt") as file:
+        ...     file.metadata()
+        {'by': 'docs'}
         """
         return self._metadata
 
     def get_tensor(self, name: str) -> Tensor:
         """Returns a tensor.
 
-        Args:
-            name: the name.
+        Parameters
+        ----------
+        name : str
+            The name.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Raises:
-            SafetensorError: if there is no tensor with that name.
+        Raises
+        ------
+        SafetensorError
+            If there is no tensor with that name.
 
-        Examples:
-            >>> from cuprous.torch import safetensors
-            >>> import pathlib, tempfile
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-            >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-            >>> with safetensors.safe_open(path, "pt") as file:
-            ...     file.get_tensor("x")
-            tensor([1., 2.])
+        Examples
+        --------
+        >>> from cuprous.torch import safetensors
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+        >>> with safetensors.safe_open(path, "pt") as file:
+        ...     file.get_tensor("x")
+        tensor([1., 2.])
         """
         if name not in self._entries:
             raise SafetensorError(f"File does not contain tensor {name}")
@@ -260,20 +308,25 @@ class safe_open:
     def described(self, name: str) -> tuple[list[int], str]:
         """Returns the shape and the name of the dtype of a tensor, without reading it.
 
-        Args:
-            name: the name.
+        Parameters
+        ----------
+        name : str
+            The name.
 
-        Returns:
+        Returns
+        -------
+        tuple (list of ints, str)
             A list and a string.
 
-        Examples:
-            >>> from cuprous.torch import safetensors
-            >>> import pathlib, tempfile
-            >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
-            >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
-            >>> with safetensors.safe_open(path, "pt") as file:
-            ...     file.described("x")
-            ([2], 'float32')
+        Examples
+        --------
+        >>> from cuprous.torch import safetensors
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.safetensors"
+        >>> safetensors.save_file({"x": torch.tensor([1.0, 2.0])}, path)
+        >>> with safetensors.safe_open(path, "pt") as file:
+        ...     file.described("x")
+        ([2], 'float32')
         """
         entry = self._entries[name]
         return list(entry["shape"]), _TO_NAME[entry["dtype"]]

@@ -33,16 +33,22 @@ softmax, log_softmax, logsumexp = _complete(
 def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the standard normal distribution function.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
-        tensor([0.5000, 0.8413])
+    Examples
+    --------
+    >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
+    tensor([0.5000, 0.8413])
     """
     return write_out(out, _map("ndtr", input))
 
@@ -50,17 +56,24 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `input * log1p(other)`, and 0 where the input is 0.
 
-    Args:
-        input: a tensor or number, the factor.
-        other: a tensor or number, from 1 plus which the logarithm is taken.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor or number
+        A tensor or number, the factor.
+    other : Tensor or number
+        A tensor or number, from 1 plus which the logarithm is taken.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape that the operands broadcast to.
 
-    Examples:
-        >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 0.0]))
-        tensor([0., 0.])
+    Examples
+    --------
+    >>> torch.special.xlog1py(torch.tensor([0.0, 2.0]), torch.tensor([-1.0, 0.0]))
+    tensor([0., 0.])
     """
     safe = _pointwise.without_logarithm(input, other, -1)
     return write_out(out, _map("multiply", input, _map("log1p", safe)))
@@ -69,17 +82,24 @@ def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
 def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """Returns the logarithm of the multivariate gamma function of dimension p.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the dimension.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : int
+        The dimension.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.special.multigammaln(torch.tensor([2.0, 3.0]), 1)
-        tensor([0.0000, 0.6931])
+    Examples
+    --------
+    >>> torch.special.multigammaln(torch.tensor([2.0, 3.0]), 1)
+    tensor([0.0000, 0.6931])
     """
     return write_out(out, mvlgamma(input, p))
 
@@ -87,16 +107,22 @@ def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
 def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the spherical Bessel function of order 0, sin(x) / x.
 
-    Args:
-        input: a tensor of any shape, of a real dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a real dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A floating tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))
-        tensor([1.0000, 0.8415])
+    Examples
+    --------
+    >>> torch.special.spherical_bessel_j0(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.8415])
     """
     return write_out(out, sinc(tensor_of(input) / math.pi))
 

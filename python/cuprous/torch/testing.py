@@ -25,25 +25,41 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
                  check_layout: bool = True, check_stride: bool = False, msg: Any = None) -> None:  # fmt: skip
     """Checks that tensors, numbers, or containers of them are close: |actual - expected| ≤ atol + rtol · |expected|.
 
-    Args:
-        actual: the tensor, number or container.
-        expected: what it should be.
-        allow_subclasses: for PyTorch's signature; it has no effect.
-        rtol: the relative tolerance, by default one for the dtype.
-        atol: the absolute tolerance, by default one for the dtype.
-        equal_nan: whether NaN is close to NaN.
-        check_device: whether devices have to be equal.
-        check_dtype: whether dtypes have to be equal.
-        check_layout: for PyTorch's signature; it has no effect.
-        check_stride: whether strides have to be equal.
-        msg: the message of the error, or a function of the usual one.
+    Parameters
+    ----------
+    actual : Tensor
+        The tensor, number or container.
+    expected : object
+        What it should be.
+    allow_subclasses : bool, default True
+        For PyTorch's signature; it has no effect.
+    rtol : float, optional
+        The relative tolerance, by default one for the dtype.
+    atol : float, optional
+        The absolute tolerance, by default one for the dtype.
+    equal_nan : bool, default False
+        Whether NaN is close to NaN.
+    check_device : bool, default True
+        Whether devices have to be equal.
+    check_dtype : bool, default True
+        Whether dtypes have to be equal.
+    check_layout : bool, default True
+        For PyTorch's signature; it has no effect.
+    check_stride : bool, default False
+        Whether strides have to be equal.
+    msg : str, optional
+        The message of the error, or a function of the usual one.
 
-    Raises:
-        AssertionError: if they are not, or if shapes, dtypes or devices differ.
-        ValueError: if only one tolerance is given.
+    Raises
+    ------
+    AssertionError
+        If they are not, or if shapes, dtypes or devices differ.
+    ValueError
+        If only one tolerance is given.
 
-    Examples:
-        >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
+    Examples
+    --------
+    >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
     """
     if (rtol is None) != (atol is None):
         raise ValueError(
@@ -106,16 +122,24 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
                     equal_nan: bool = True, msg: str = "") -> None:  # fmt: skip
     """Checks as `assert_close` does, but compares dtypes and devices as values. It is deprecated in PyTorch.
 
-    Args:
-        actual: the tensor or number.
-        expected: what it should be.
-        rtol: the relative tolerance, by default one for the dtype.
-        atol: the absolute tolerance, by default one for the dtype.
-        equal_nan: whether NaN is close to NaN.
-        msg: the message of the error.
+    Parameters
+    ----------
+    actual : Tensor or number
+        The tensor or number.
+    expected : object
+        What it should be.
+    rtol : float, optional
+        The relative tolerance, by default one for the dtype.
+    atol : float, optional
+        The absolute tolerance, by default one for the dtype.
+    equal_nan : bool, default True
+        Whether NaN is close to NaN.
+    msg : str, default ""
+        The message of the error.
 
-    Examples:
-        >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64))
+    Examples
+    --------
+    >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64))
     """
     actual, expected = _creation.as_tensor(actual), _creation.as_tensor(expected)
     assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False,
@@ -127,23 +151,36 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
                 memory_format: Any = None) -> Tensor:  # fmt: skip
     """Returns a tensor of uniform random numbers.
 
-    Args:
-        *shape: the extents, as integers or as one sequence.
-        dtype: the dtype.
-        device: the device.
-        low: the lower bound, by default -9, and 0 for bool and uint8.
-        high: the upper bound, which is not included, by default 9, and 2 for bool.
-        requires_grad: whether operations on the result are recorded for gradients.
-        noncontiguous: whether the tensor has gaps in memory.
-        exclude_zero: whether zeros are replaced.
-        memory_format: the order of dimensions in memory, by default row-major.
+    Parameters
+    ----------
+    *shape : int or sequence of ints
+        The extents, as integers or as one sequence.
+    dtype : dtype
+        The dtype.
+    device : device or str
+        The device.
+    low : float, optional
+        The lower bound, by default -9, and 0 for bool and uint8.
+    high : float, optional
+        The upper bound, which is not included, by default 9, and 2 for bool.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    noncontiguous : bool, default False
+        Whether the tensor has gaps in memory.
+    exclude_zero : bool, default False
+        Whether zeros are replaced.
+    memory_format : int, optional
+        The order of dimensions in memory, by default row-major.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the given extents.
 
-    Examples:
-        >>> torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu").shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu").shape
+    torch.Size([2, 3])
     """
     extents = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
     name = dtype.name

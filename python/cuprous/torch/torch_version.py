@@ -9,9 +9,10 @@ from typing import Any
 class TorchVersion(str):
     """A version: a string whose order is that of its numbers.
 
-    Examples:
-        >>> torch.torch_version.TorchVersion("2.10.0") > "2.9.0"
-        True
+    Examples
+    --------
+    >>> torch.torch_version.TorchVersion("2.10.0") > "2.9.0"
+    True
     """
 
     __slots__ = ()

@@ -17,8 +17,10 @@ def get_image_backend() -> str:
 def set_image_backend(backend: str) -> None:
     """Has no effect for "PIL".
 
-    Raises:
-        ValueError: for another backend.
+    Raises
+    ------
+    ValueError
+        For another backend.
     """
     if backend != "PIL":
         raise ValueError(f"images are read with Pillow here, not with {backend!r}")

@@ -14,9 +14,12 @@ from cuprous._unsupported import unsupported_function
 def calculate_md5(fpath: str | Path, chunk_size: int = 1024 * 1024) -> str:
     """Returns the MD5 checksum of a file.
 
-    Args:
-        fpath: the file.
-        chunk_size: the bytes that are read at once.
+    Parameters
+    ----------
+    fpath : str or path-like
+        The file.
+    chunk_size : int, optional
+        The bytes that are read at once.
     """
     found = hashlib.md5(usedforsecurity=False)
     with open(fpath, "rb") as file:
@@ -28,10 +31,14 @@ def calculate_md5(fpath: str | Path, chunk_size: int = 1024 * 1024) -> str:
 def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
     """Returns true if a file has a checksum.
 
-    Args:
-        fpath: the file.
-        md5: the checksum.
-        kwargs: arguments of `calculate_md5`.
+    Parameters
+    ----------
+    fpath : str or path-like
+        The file.
+    md5 : str
+        The checksum.
+    **kwargs : any
+        Arguments of `calculate_md5`.
     """
     return md5 == calculate_md5(fpath, **kwargs)
 
@@ -39,9 +46,12 @@ def check_md5(fpath: str | Path, md5: str, **kwargs: Any) -> bool:
 def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
     """Returns true if a file exists, and has a checksum.
 
-    Args:
-        fpath: the file.
-        md5: the checksum; None for any.
+    Parameters
+    ----------
+    fpath : str or path-like
+        The file.
+    md5 : str, optional
+        The checksum; None for any.
     """
     return Path(fpath).is_file() and (md5 is None or check_md5(fpath, md5))
 
@@ -49,9 +59,12 @@ def check_integrity(fpath: str | Path, md5: str | None = None) -> bool:
 def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
     """Returns the folders in a folder.
 
-    Args:
-        root: the folder.
-        prefix: whether their paths begin with it.
+    Parameters
+    ----------
+    root : str or path-like
+        The folder.
+    prefix : bool, default False
+        Whether their paths begin with it.
     """
     return [str(p if prefix else p.name) for p in Path(root).expanduser().iterdir() if p.is_dir()]
 
@@ -59,10 +72,14 @@ def list_dir(root: str | Path, prefix: bool = False) -> list[str]:
 def list_files(root: str | Path, suffix: Any, prefix: bool = False) -> list[str]:
     """Returns the files in a folder whose names end in some way.
 
-    Args:
-        root: the folder.
-        suffix: the end of names, or a tuple of such.
-        prefix: whether their paths begin with the folder.
+    Parameters
+    ----------
+    root : str or path-like
+        The folder.
+    suffix : str or tuple of str
+        The end of names, or a tuple of such.
+    prefix : bool, default False
+        Whether their paths begin with the folder.
     """
     files = (p for p in Path(root).expanduser().iterdir() if p.is_file() and p.name.endswith(suffix))
     return [str(p if prefix else p.name) for p in files]
@@ -71,13 +88,19 @@ def list_files(root: str | Path, suffix: Any, prefix: bool = False) -> list[str]
 def extract_archive(from_path: str | Path, to_path: str | Path | None = None, remove_finished: bool = False) -> Any:
     """Unpacks an archive, or one file that is compressed by gzip. Returns the folder, or the file.
 
-    Args:
-        from_path: the archive.
-        to_path: the folder; by default that of the archive.
-        remove_finished: whether the archive is deleted afterwards.
+    Parameters
+    ----------
+    from_path : str or path-like
+        The archive.
+    to_path : str or path-like, optional
+        The folder; by default that of the archive.
+    remove_finished : bool, default False
+        Whether the archive is deleted afterwards.
 
-    Raises:
-        RuntimeError: for files of other kinds.
+    Raises
+    ------
+    RuntimeError
+        For files of other kinds.
     """
     source = Path(from_path)
     folder = source.parent if to_path is None else Path(to_path)
@@ -106,14 +129,21 @@ def verify_str_arg(value: Any, arg: str | None = None, valid_values: Any = None,
                    custom_msg: str | None = None) -> Any:  # fmt: skip
     """Returns an argument.
 
-    Args:
-        value: the argument.
-        arg: its name.
-        valid_values: the values that it may have.
-        custom_msg: the message of the error.
+    Parameters
+    ----------
+    value : number
+        The argument.
+    arg : str, optional
+        Its name.
+    valid_values : Tensor, optional
+        The values that it may have.
+    custom_msg : str, optional
+        The message of the error.
 
-    Raises:
-        ValueError: if it is not a string, or has another value.
+    Raises
+    ------
+    ValueError
+        If it is not a string, or has another value.
     """
     named = "" if arg is None else f" for argument {arg}"
     if not isinstance(value, str):

@@ -21,8 +21,10 @@ def found() -> Any:
 def pillow() -> Any:
     """Returns `PIL.Image`.
 
-    Raises:
-        ImportError: if Pillow is not installed; the message contains the install command.
+    Raises
+    ------
+    ImportError
+        If Pillow is not installed; the message contains the install command.
     """
     module = found()
     if module is None:

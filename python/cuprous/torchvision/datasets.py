@@ -44,8 +44,10 @@ class VisionDataset(Dataset[tuple[Any, Any]]):
 def read_idx(path: Path) -> np.ndarray[Any, Any]:
     """Reads an array in the IDX format of MNIST: two zero bytes, dtype, number of dimensions, extents, elements.
 
-    Raises:
-        RuntimeError: if the file has another format or is truncated.
+    Raises
+    ------
+    RuntimeError
+        If the file has another format or is truncated.
     """
     data = path.read_bytes()
     try:
@@ -189,10 +191,11 @@ class CIFAR100(CIFAR10):
 class FakeData(VisionDataset):
     """Random images and targets, reproducible by index.
 
-    Examples:
-        >>> image, label = datasets.FakeData(size=10, image_size=(3, 8, 8))[0]
-        >>> image.size
-        (8, 8)
+    Examples
+    --------
+    >>> image, label = datasets.FakeData(size=10, image_size=(3, 8, 8))[0]
+    >>> image.size
+    (8, 8)
     """
 
     def __init__(self, size: int = 1000, image_size: tuple[int, int, int] = (3, 224, 224), num_classes: int = 10,
@@ -270,8 +273,10 @@ class ImageFolder(DatasetFolder):
 class ImageNet(ImageFolder):
     """Photographs (Deng et al., 2009), from `root/train` and `root/val` with a folder for each class.
 
-    Raises:
-        RuntimeError: if the folder does not exist: archives are not unpacked.
+    Raises
+    ------
+    RuntimeError
+        If the folder does not exist: archives are not unpacked.
     """
 
     def __init__(self, root: str | Path, split: str = "train", **options: Any) -> None:

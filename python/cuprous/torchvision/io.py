@@ -17,9 +17,10 @@ from cuprous.torchvision import _pillow
 class ImageReadMode(enum.Enum):
     """The channels of an image: as in the file, or converted.
 
-    Examples:
-        >>> io.ImageReadMode.RGB.name
-        'RGB'
+    Examples
+    --------
+    >>> io.ImageReadMode.RGB.name
+    'RGB'
     """
 
     UNCHANGED = 0
@@ -40,10 +41,14 @@ _MODES = {
 def read_image(path: str | Path, mode: Any = ImageReadMode.UNCHANGED, apply_exif_orientation: bool = False) -> Tensor:
     """Returns a uint8 tensor (channels, height, width) of an image file.
 
-    Args:
-        path: the file.
-        mode: a member of `ImageReadMode`, or its name.
-        apply_exif_orientation: turn the image as its EXIF data say.
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    mode : str, optional
+        A member of `ImageReadMode`, or its name.
+    apply_exif_orientation : bool, default False
+        Turn the image as its EXIF data say.
     """
     image = _pillow.pillow().open(path)
     if apply_exif_orientation:

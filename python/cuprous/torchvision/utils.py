@@ -28,13 +28,17 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
 
     With `normalize`, pixel values are scaled to [0, 1], for all images together or (`scale_each`) each by itself.
 
-    Raises:
-        TypeError: for arguments that are not tensors.
-        ValueError: for tensors with one dimension, or more than four.
+    Raises
+    ------
+    TypeError
+        For arguments that are not tensors.
+    ValueError
+        For tensors with one dimension, or more than four.
 
-    Examples:
-        >>> utils.make_grid(torch.zeros(4, 3, 8, 8), nrow=2).shape
-        torch.Size([3, 22, 22])
+    Examples
+    --------
+    >>> utils.make_grid(torch.zeros(4, 3, 8, 8), nrow=2).shape
+    torch.Size([3, 22, 22])
     """
     if isinstance(tensor, (list, tuple)):
         tensor = _joining.stack(list(tensor))
@@ -67,12 +71,13 @@ def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -
     """Writes images in [0, 1] to a file as one grid; the extension selects the format. `kwargs` are passed to
     `make_grid`.
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> utils.save_image(torch.zeros(3, 8, 8), file, format="png")
-        >>> len(file.getvalue()) > 0
-        True
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> utils.save_image(torch.zeros(3, 8, 8), file, format="png")
+    >>> len(file.getvalue()) > 0
+    True
     """
     grid = make_grid(tensor, **kwargs)
     host = np.clip(grid.to_numpy() * 255 + 0.5, 0, 255).astype(np.uint8).transpose(1, 2, 0)

@@ -10,9 +10,10 @@ use crate::{devices, interrupt, numpy};
 impl PyArray {
     /// Extents of the axes, a tuple of integers.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).shape
-    ///     (2, 3)
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).shape
+    /// (2, 3)
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.array.shape())
@@ -20,9 +21,10 @@ impl PyArray {
 
     /// Bytes from one element to the next along each axis, a tuple of integers.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).strides
-    ///     (24, 8)
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).strides
+    /// (24, 8)
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         // As in NumPy, all strides of an array without elements are 0, unless it is a view of elements.
@@ -34,9 +36,10 @@ impl PyArray {
 
     /// Elements from one to the next along each axis, a tuple of integers.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).element_strides
-    ///     (3, 1)
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).element_strides
+    /// (3, 1)
     #[getter]
     fn element_strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.array.layout.strides)
@@ -44,9 +47,10 @@ impl PyArray {
 
     /// Number of axes.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).ndim
-    ///     2
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).ndim
+    /// 2
     #[getter]
     fn ndim(&self) -> usize {
         self.array.layout.ndim()
@@ -54,9 +58,10 @@ impl PyArray {
 
     /// Number of elements.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).size
-    ///     6
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).size
+    /// 6
     #[getter]
     fn size(&self) -> i64 {
         self.array.layout.size
@@ -64,9 +69,10 @@ impl PyArray {
 
     /// Bytes of an element.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).itemsize
-    ///     8
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).itemsize
+    /// 8
     #[getter]
     fn itemsize(&self) -> usize {
         self.array.dtype().size()
@@ -74,9 +80,10 @@ impl PyArray {
 
     /// Bytes of all elements.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3)).nbytes
-    ///     48
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3)).nbytes
+    /// 48
     #[getter]
     fn nbytes(&self) -> i64 {
         self.array.layout.size * self.array.dtype().size() as i64
@@ -84,9 +91,10 @@ impl PyArray {
 
     /// The elements' type, a `numpy.dtype` (bfloat16 is ml_dtypes').
     ///
-    /// Examples:
-    ///     >>> cp.ones(3).dtype
-    ///     dtype('float64')
+    /// Examples
+    /// --------
+    /// >>> cp.ones(3).dtype
+    /// dtype('float64')
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         numpy::dtype(py, self.array.dtype())
@@ -94,9 +102,10 @@ impl PyArray {
 
     /// The name of the elements' type.
     ///
-    /// Examples:
-    ///     >>> cp.ones(3).dtype_name
-    ///     'float64'
+    /// Examples
+    /// --------
+    /// >>> cp.ones(3).dtype_name
+    /// 'float64'
     #[getter]
     fn dtype_name(&self) -> &'static str {
         self.array.dtype().name()
@@ -104,10 +113,11 @@ impl PyArray {
 
     /// A view with its axes in reverse order.
     ///
-    /// Examples:
-    ///     >>> cp.asarray([[1, 2], [3, 4]]).T
-    ///     array([[1, 3],
-    ///            [2, 4]])
+    /// Examples
+    /// --------
+    /// >>> cp.asarray([[1, 2], [3, 4]]).T
+    /// array([[1, 3],
+    ///        [2, 4]])
     #[getter]
     #[pyo3(name = "T")]
     fn transposed(slf: &Bound<'_, Self>) -> PyResult<PyArray> {
@@ -118,10 +128,11 @@ impl PyArray {
 
     /// For a view, the array that owns the memory; None for an array that owns its memory.
     ///
-    /// Examples:
-    ///     >>> a = cp.arange(4)
-    ///     >>> a[1:].base is a
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> a = cp.arange(4)
+    /// >>> a[1:].base is a
+    /// True
     #[getter]
     fn base(&self, py: Python<'_>) -> Option<Py<PyArray>> {
         self.base.as_ref().map(|base| base.clone_ref(py))
@@ -141,9 +152,10 @@ impl PyArray {
 
     /// True if other libraries may access the memory. Operations on it run immediately.
     ///
-    /// Examples:
-    ///     >>> (cp.ones(3) + 1).is_external
-    ///     False
+    /// Examples
+    /// --------
+    /// >>> (cp.ones(3) + 1).is_external
+    /// False
     #[getter]
     fn is_external(&self) -> bool {
         self.array.storage.is_external()
@@ -151,9 +163,10 @@ impl PyArray {
 
     /// True for a scalar in NumPy's sense: an element, or the 0-d result of an operation.
     ///
-    /// Examples:
-    ///     >>> cp.arange(4).sum().is_value
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> cp.arange(4).sum().is_value
+    /// True
     #[getter]
     pub(crate) fn is_value(&self) -> bool {
         self.role != Role::Array
@@ -161,9 +174,10 @@ impl PyArray {
 
     /// True for an element `a[i]`, which is immutable.
     ///
-    /// Examples:
-    ///     >>> cp.arange(4)[1].is_element
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> cp.arange(4)[1].is_element
+    /// True
     #[getter]
     fn is_element(&self) -> bool {
         self.role == Role::Element
@@ -171,9 +185,10 @@ impl PyArray {
 
     /// The device that holds the elements: "cpu", "cuda:0", "hip:0", "auto".
     ///
-    /// Examples:
-    ///     >>> cp.ones(3).device_name == cp.get_device()
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> cp.ones(3).device_name == cp.get_device()
+    /// True
     #[getter]
     fn device_name(&self) -> String {
         devices::name(devices::of(&self.array))
@@ -182,12 +197,14 @@ impl PyArray {
     /// Returns the address of the first element, after running what is pending. The memory counts as shared with other
     /// libraries from then on: operations on it run immediately.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> cp.ones(3).address() % 8
-    ///     0
+    /// Examples
+    /// --------
+    /// >>> cp.ones(3).address() % 8
+    /// 0
     fn address(&self, py: Python<'_>) -> PyResult<u64> {
         let engine = devices::of(&self.array);
         let buffer = interrupt::run(py, || engine.export(&self.array.storage))?;
@@ -196,28 +213,34 @@ impl PyArray {
 
     /// Returns true if two arrays are views of the same memory, even of different parts.
     ///
-    /// Args:
-    ///     other: an array.
+    /// Parameters
+    /// ----------
+    /// other : ndarray
+    ///     An array.
     ///
-    /// Returns:
-    ///     A bool.
+    /// Returns
+    /// -------
+    /// bool
     ///
-    /// Examples:
-    ///     >>> a = cp.arange(4)
-    ///     >>> a[:2].shares_storage(a[2:])
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> a = cp.arange(4)
+    /// >>> a[:2].shares_storage(a[2:])
+    /// True
     fn shares_storage(&self, other: &PyArray) -> bool {
         std::sync::Arc::ptr_eq(&self.array.storage, &other.array.storage)
     }
 
     /// Returns the first and the last byte (exclusive) that the view touches, relative to its memory.
     ///
-    /// Returns:
-    ///     A pair of integers.
+    /// Returns
+    /// -------
+    /// pair of ints
     ///
-    /// Examples:
-    ///     >>> cp.arange(4)[1:3].span()
-    ///     (8, 24)
+    /// Examples
+    /// --------
+    /// >>> cp.arange(4)[1:3].span()
+    /// (8, 24)
     fn span(&self) -> (i64, i64) {
         let bytes = self.array.dtype().size() as i64;
         match self.array.layout.span() {

@@ -16,22 +16,30 @@ use crate::{devices, index};
 impl PyArray {
     /// Returns the elements in another shape: a view if strides can express it, otherwise a copy.
     ///
-    /// Args:
-    ///     *shape: the extents, as integers or as one tuple. One of them may be -1 and is inferred.
-    ///     order: the order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran
-    ///         order).
-    ///     copy: True always copies, False never, None (the default) only if needed.
+    /// Parameters
+    /// ----------
+    /// *shape : int or tuple of ints
+    ///     The extents, as integers or as one tuple. One of them may be -1 and is inferred.
+    /// order : str, default "C"
+    ///     The order in which elements are read and written: "C", "F", or "A" ("F" if the array is in Fortran order).
+    /// copy : bool, optional
+    ///     True always copies, False never, None (the default) only if needed.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// ndarray
     ///     An array with the same elements.
     ///
-    /// Raises:
-    ///     ValueError: if the shape has another number of elements, and for `copy=False` if a copy is needed.
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the shape has another number of elements, and for `copy=False` if a copy is needed.
     ///
-    /// Examples:
-    ///     >>> cp.arange(6).reshape(2, -1)
-    ///     array([[0, 1, 2],
-    ///            [3, 4, 5]])
+    /// Examples
+    /// --------
+    /// >>> cp.arange(6).reshape(2, -1)
+    /// array([[0, 1, 2],
+    ///        [3, 4, 5]])
     #[pyo3(signature = (*shape, order = "C", copy = None))]
     fn reshape(
         slf: &Bound<'_, Self>,
@@ -74,18 +82,25 @@ impl PyArray {
 
     /// Returns a view with its axes permuted.
     ///
-    /// Args:
-    ///     *axes: a permutation of the axes, as integers or as one tuple; by default they are reversed.
+    /// Parameters
+    /// ----------
+    /// *axes : any
+    ///     A permutation of the axes, as integers or as one tuple; by default they are reversed.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// ndarray
     ///     A view.
     ///
-    /// Raises:
-    ///     ValueError: if the order is not a permutation of the axes.
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the order is not a permutation of the axes.
     ///
-    /// Examples:
-    ///     >>> cp.ones((2, 3, 4)).transpose(1, 0, 2).shape
-    ///     (3, 2, 4)
+    /// Examples
+    /// --------
+    /// >>> cp.ones((2, 3, 4)).transpose(1, 0, 2).shape
+    /// (3, 2, 4)
     #[pyo3(signature = (*axes))]
     fn transpose(slf: &Bound<'_, Self>, axes: &Bound<'_, PyTuple>) -> PyResult<PyArray> {
         let array = &slf.get().array;
@@ -105,21 +120,28 @@ impl PyArray {
 
     /// Returns a copy, computed when needed.
     ///
-    /// Args:
-    ///     order: the memory order of the copy: "C" (the default), "F", "A", or "K" (that of the array); None is "C".
+    /// Parameters
+    /// ----------
+    /// order : str or None, default "C"
+    ///     The memory order of the copy: "C" (the default), "F", "A", or "K" (that of the array); None is "C".
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// ndarray
     ///     An array in memory of its own.
     ///
-    /// Raises:
-    ///     ValueError: for another order than "C", "F", "A" or "K".
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     For another order than "C", "F", "A" or "K".
     ///
-    /// Examples:
-    ///     >>> a = cp.arange(3)
-    ///     >>> b = a.copy()
-    ///     >>> b[0] = 9
-    ///     >>> a
-    ///     array([0, 1, 2])
+    /// Examples
+    /// --------
+    /// >>> a = cp.arange(3)
+    /// >>> b = a.copy()
+    /// >>> b[0] = 9
+    /// >>> a
+    /// array([0, 1, 2])
     #[pyo3(signature = (order = Some("C")))]
     fn copy(slf: &Bound<'_, Self>, order: Option<&str>) -> PyResult<PyArray> {
         let order = order.unwrap_or("C");

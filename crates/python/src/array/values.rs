@@ -13,19 +13,27 @@ use crate::{devices, index, interrupt};
 impl PyArray {
     /// Returns the only element as a Python scalar, or the element at an index. It is copied to the host.
     ///
-    /// Args:
-    ///     *args: nothing, an index into the flattened array, or an index for each axis.
+    /// Parameters
+    /// ----------
+    /// *args : any
+    ///     Nothing, an index into the flattened array, or an index for each axis.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// scalar
     ///     A bool, int, float or complex number.
     ///
-    /// Raises:
-    ///     ValueError: if the array does not have exactly one element.
-    ///     IndexError: for an index out of bounds.
+    /// Raises
+    /// ------
+    /// ValueError
+    ///     If the array does not have exactly one element.
+    /// IndexError
+    ///     For an index out of bounds.
     ///
-    /// Examples:
-    ///     >>> cp.asarray([[1, 2], [3, 4]]).item(1, 0)
-    ///     3
+    /// Examples
+    /// --------
+    /// >>> cp.asarray([[1, 2], [3, 4]]).item(1, 0)
+    /// 3
     #[pyo3(signature = (*args))]
     fn item(slf: &Bound<'_, Self>, args: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
         let array = &slf.get().array;

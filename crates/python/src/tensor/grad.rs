@@ -177,10 +177,11 @@ impl PyTensor {
 
 /// A node of the graph, as `grad_fn` shows it.
 ///
-/// Examples:
-///     >>> x = torch.tensor([3.0], requires_grad=True)
-///     >>> (x * x).grad_fn.name()
-///     'MulBackward0'
+/// Examples
+/// --------
+/// >>> x = torch.tensor([3.0], requires_grad=True)
+/// >>> (x * x).grad_fn.name()
+/// 'MulBackward0'
 #[pyclass(frozen, name = "Node", module = "cuprous.torch.autograd.graph")]
 pub(crate) struct PyNode {
     head: NodeOutput,
@@ -192,13 +193,15 @@ pub(crate) struct PyNode {
 impl PyNode {
     /// Returns the name of the operation.
     ///
-    /// Returns:
-    ///     A string.
+    /// Returns
+    /// -------
+    /// str
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> (x * x).grad_fn.name()
-    ///     'MulBackward0'
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> (x * x).grad_fn.name()
+    /// 'MulBackward0'
     fn name(&self) -> String {
         if self.is_view { "ViewBackward0".into() } else { self.head.node.name() }
     }
@@ -227,18 +230,24 @@ impl PyNode {
 
     /// Returns a detached result as that output of the node.
     ///
-    /// Args:
-    ///     result: the tensor.
-    ///     out: the number of the output.
+    /// Parameters
+    /// ----------
+    /// result : Tensor
+    ///     The tensor.
+    /// out : Tensor
+    ///     The number of the output.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// Tensor
     ///     A tensor on the same memory.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> y = x * x
-    ///     >>> y.grad_fn.output(y.detach(), 0).requires_grad
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> y = x * x
+    /// >>> y.grad_fn.output(y.detach(), 0).requires_grad
+    /// True
     fn output(&self, result: &PyTensor, out: u32) -> PyTensor {
         PyTensor::wrap(Tensor::output(result.array(), self.head.node.clone(), out))
     }
@@ -248,9 +257,10 @@ impl PyNode {
 impl PyTensor {
     /// True if operations on the tensor are recorded for gradients.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).requires_grad
-    ///     False
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).requires_grad
+    /// False
     #[getter]
     fn get_requires_grad(&self) -> bool {
         self.lock().requires_grad()
@@ -263,10 +273,11 @@ impl PyTensor {
 
     /// True for a tensor that was not computed from others that require gradients.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> x.is_leaf, (2 * x).is_leaf
-    ///     (True, False)
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> x.is_leaf, (2 * x).is_leaf
+    /// (True, False)
     #[getter]
     fn is_leaf(&self) -> bool {
         self.lock().is_leaf()
@@ -274,10 +285,11 @@ impl PyTensor {
 
     /// The node of the graph that computed the tensor; None for a leaf.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> x.grad_fn is None
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> x.grad_fn is None
+    /// True
     #[getter]
     fn grad_fn(&self) -> Option<PyNode> {
         let tensor = self.tensor();
@@ -291,11 +303,12 @@ impl PyTensor {
 
     /// The gradient that backward passes accumulated; None without one.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> (x * x).backward()
-    ///     >>> x.grad
-    ///     tensor([6.])
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> (x * x).backward()
+    /// >>> x.grad
+    /// tensor([6.])
     #[getter]
     fn get_grad(&self) -> Option<PyTensor> {
         self.tensor().grad().map(PyTensor::wrap)
@@ -308,10 +321,11 @@ impl PyTensor {
 
     /// The tensor without its history, on the same memory. Setting it gives the tensor another memory.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> x.data.requires_grad
-    ///     False
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> x.data.requires_grad
+    /// False
     #[getter]
     fn get_data(&self) -> PyTensor {
         PyTensor::wrap(self.tensor().detach())
@@ -325,27 +339,33 @@ impl PyTensor {
 
     /// Returns the tensor without its history, on the same memory.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// Tensor
     ///     A tensor that does not require gradients.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> (2 * x).detach()
-    ///     tensor([6.])
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> (2 * x).detach()
+    /// tensor([6.])
     fn detach(&self) -> PyTensor {
         PyTensor::wrap(self.tensor().detach())
     }
 
     /// Makes the tensor a leaf. Earlier views of it keep their history.
     ///
-    /// Raises:
-    ///     RuntimeError: for a view of a tensor that was computed from one that requires a gradient.
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For a view of a tensor that was computed from one that requires a gradient.
     ///
-    /// Examples:
-    ///     >>> y = 2 * torch.tensor([3.0], requires_grad=True)
-    ///     >>> y.leave_graph()
-    ///     >>> y.is_leaf
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> y = 2 * torch.tensor([3.0], requires_grad=True)
+    /// >>> y.leave_graph()
+    /// >>> y.is_leaf
+    /// True
     fn leave_graph(&self) -> PyResult<()> {
         let tensor = self.lock();
         if !tensor.is_whole() && tensor.requires_grad() {
@@ -361,25 +381,29 @@ impl PyTensor {
 
     /// Makes backward passes store the gradient of a tensor that is not a leaf.
     ///
-    /// Raises:
-    ///     RuntimeError: for a tensor that does not require gradients.
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For a tensor that does not require gradients.
     ///
-    /// Examples:
-    ///     >>> y = 2 * torch.tensor([3.0], requires_grad=True)
-    ///     >>> y.retain_grad()
-    ///     >>> (y * y).backward()
-    ///     >>> y.grad
-    ///     tensor([12.])
+    /// Examples
+    /// --------
+    /// >>> y = 2 * torch.tensor([3.0], requires_grad=True)
+    /// >>> y.retain_grad()
+    /// >>> (y * y).backward()
+    /// >>> y.grad
+    /// tensor([12.])
     fn retain_grad(&self) -> PyResult<()> {
         self.tensor().retain_grad().or_raise()
     }
 
     /// True for a tensor that is not a leaf and stores its gradient.
     ///
-    /// Examples:
-    ///     >>> y = 2 * torch.tensor([3.0], requires_grad=True)
-    ///     >>> y.retains_grad
-    ///     False
+    /// Examples
+    /// --------
+    /// >>> y = 2 * torch.tensor([3.0], requires_grad=True)
+    /// >>> y.retains_grad
+    /// False
     #[getter]
     fn retains_grad(&self) -> bool {
         self.tensor().retains_grad()
@@ -387,70 +411,91 @@ impl PyTensor {
 
     /// Registers a function that is called with each gradient. `register_hook` is PyTorch's name for it.
     ///
-    /// Args:
-    ///     hook: a function of the gradient; a tensor that it returns replaces the gradient.
+    /// Parameters
+    /// ----------
+    /// hook : callable
+    ///     A function of the gradient; a tensor that it returns replaces the gradient.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// int
     ///     A number for `remove_hook`.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> number = x.add_hook(lambda grad: 10 * grad)
-    ///     >>> (2 * x).backward()
-    ///     >>> x.grad
-    ///     tensor([20.])
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> number = x.add_hook(lambda grad: 10 * grad)
+    /// >>> (2 * x).backward()
+    /// >>> x.grad
+    /// tensor([20.])
     fn add_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_hook(Arc::new(GradientHook(hook))).or_raise()
     }
 
     /// Registers a function that is called after the gradient of this leaf was accumulated.
     ///
-    /// Args:
-    ///     hook: a function without arguments.
+    /// Parameters
+    /// ----------
+    /// hook : callable
+    ///     A function without arguments.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// int
     ///     A number for `remove_hook`.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> number = x.add_after_hook(lambda: print("has a gradient"))
-    ///     >>> (2 * x).backward()
-    ///     has a gradient
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> number = x.add_after_hook(lambda: print("has a gradient"))
+    /// >>> (2 * x).backward()
+    /// has a gradient
     fn add_after_hook(&self, hook: Py<PyAny>) -> PyResult<u64> {
         self.tensor().register_post_accumulate(Arc::new(AfterHook(hook))).or_raise()
     }
 
     /// Removes a function that `add_hook` or `add_after_hook` registered.
     ///
-    /// Args:
-    ///     id: the number that it returned.
+    /// Parameters
+    /// ----------
+    /// id : int
+    ///     The number that it returned.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> x.remove_hook(x.add_hook(lambda grad: 10 * grad))
-    ///     >>> (2 * x).backward()
-    ///     >>> x.grad
-    ///     tensor([2.])
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> x.remove_hook(x.add_hook(lambda grad: 10 * grad))
+    /// >>> (2 * x).backward()
+    /// >>> x.grad
+    /// tensor([2.])
     fn remove_hook(&self, id: u64) {
         self.tensor().remove_hook(id);
     }
 
     /// Computes the gradients of the leaves that the tensor depends on, and adds them to their `grad`.
     ///
-    /// Args:
-    ///     gradient: the gradient of the tensor; it may be left out for one element.
-    ///     retain_graph: whether the graph is kept for another pass, by default what `create_graph` says.
-    ///     create_graph: whether operations of the pass are recorded for gradients.
-    ///     inputs: the leaves whose gradients are wanted, by default all.
+    /// Parameters
+    /// ----------
+    /// gradient : Tensor, optional
+    ///     The gradient of the tensor; it may be left out for one element.
+    /// retain_graph : bool, optional
+    ///     Whether the graph is kept for another pass, by default what `create_graph` says.
+    /// create_graph : bool, default False
+    ///     Whether operations of the pass are recorded for gradients.
+    /// inputs : Tensor or sequence of Tensors, optional
+    ///     The leaves whose gradients are wanted, by default all.
     ///
-    /// Raises:
-    ///     RuntimeError: for a tensor without history, several elements without `gradient`, or a graph that was freed.
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For a tensor without history, several elements without `gradient`, or a graph that was freed.
     ///
-    /// Examples:
-    ///     >>> x = torch.tensor([3.0], requires_grad=True)
-    ///     >>> (x * x).sum().backward()
-    ///     >>> x.grad
-    ///     tensor([6.])
+    /// Examples
+    /// --------
+    /// >>> x = torch.tensor([3.0], requires_grad=True)
+    /// >>> (x * x).sum().backward()
+    /// >>> x.grad
+    /// tensor([6.])
     #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
     fn backward(
         &self,
@@ -647,13 +692,15 @@ pub(crate) fn set_grad_enabled(on: bool) -> bool {
 
 /// Returns true if operations are recorded for gradients.
 ///
-/// Returns:
-///     A bool.
+/// Returns
+/// -------
+/// bool
 ///
-/// Examples:
-///     >>> with torch.no_grad():
-///     ...     torch.is_grad_enabled()
-///     False
+/// Examples
+/// --------
+/// >>> with torch.no_grad():
+/// ...     torch.is_grad_enabled()
+/// False
 #[pyfunction]
 pub(crate) fn is_grad_enabled() -> bool {
     mode::enabled()

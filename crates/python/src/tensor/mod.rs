@@ -28,14 +28,19 @@ use crate::{devices, hooks};
 
 /// A tensor: an array and its position in the autograd graph.
 ///
-/// Args:
-///     args: extents, values or a tensor, as of PyTorch's `Tensor`.
-///     requires_grad: whether operations on the tensor are recorded for gradients.
-///     kwargs: `device`, the device.
+/// Parameters
+/// ----------
+/// *args : Tensor
+///     Extents, values or a tensor, as of PyTorch's `Tensor`.
+/// requires_grad : bool, default False
+///     Whether operations on the tensor are recorded for gradients.
+/// **kwargs : any
+///     `device`, the device.
 ///
-/// Examples:
-///     >>> torch.Tensor([1, 2])
-///     tensor([1., 2.])
+/// Examples
+/// --------
+/// >>> torch.Tensor([1, 2])
+/// tensor([1., 2.])
 #[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "cuprous.torch")]
 pub(crate) struct PyTensor {
     tensor: Mutex<Tensor>,
@@ -108,9 +113,10 @@ impl PyTensor {
     // --- attributes
     /// The extents, a `torch.Size`.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).shape
-    ///     torch.Size([2, 3])
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).shape
+    /// torch.Size([2, 3])
     #[getter]
     fn get_shape<'py>(&self, py: Python<'py>) -> PyResult<Py<PyAny>> {
         let shape = PyTuple::new(py, self.lock().shape())?;
@@ -119,9 +125,10 @@ impl PyTensor {
 
     /// The extents, a tuple.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).dims
-    ///     (2, 3)
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).dims
+    /// (2, 3)
     #[getter]
     fn dims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.lock().shape())
@@ -129,33 +136,38 @@ impl PyTensor {
 
     /// Returns the strides in elements.
     ///
-    /// Returns:
-    ///     A tuple of integers.
+    /// Returns
+    /// -------
+    /// tuple of ints
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).stride_tuple()
-    ///     (3, 1)
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).stride_tuple()
+    /// (3, 1)
     fn stride_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.lock().array.layout.strides)
     }
 
     /// Returns the index of the first element in the memory.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.arange(4)[1:].storage_offset()
-    ///     1
+    /// Examples
+    /// --------
+    /// >>> torch.arange(4)[1:].storage_offset()
+    /// 1
     fn storage_offset(&self) -> i64 {
         self.lock().array.layout.offset
     }
 
     /// The number of dimensions.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).ndim
-    ///     2
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).ndim
+    /// 2
     #[getter]
     fn ndim(&self) -> usize {
         self.lock().array.layout.ndim()
@@ -163,57 +175,66 @@ impl PyTensor {
 
     /// Returns the number of dimensions.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).dim()
-    ///     2
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).dim()
+    /// 2
     fn dim(&self) -> usize {
         self.ndim()
     }
 
     /// Returns the number of elements.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).numel()
-    ///     6
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).numel()
+    /// 6
     fn numel(&self) -> i64 {
         self.lock().array.layout.size
     }
 
     /// Returns the number of elements.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).nelement()
-    ///     6
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).nelement()
+    /// 6
     fn nelement(&self) -> i64 {
         self.numel()
     }
 
     /// Returns the bytes of an element.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).element_size()
-    ///     4
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).element_size()
+    /// 4
     fn element_size(&self) -> usize {
         self.lock().dtype().size()
     }
 
     /// The dtype, a `torch.dtype`.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).dtype
-    ///     torch.float32
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).dtype
+    /// torch.float32
     #[getter]
     fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         hooks::call(py, hooks::Hook::TensorDtype, (self.dtype_name(),))
@@ -221,9 +242,10 @@ impl PyTensor {
 
     /// The engine's name of the dtype.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).dtype_name
-    ///     'float32'
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).dtype_name
+    /// 'float32'
     #[getter]
     fn dtype_name(&self) -> &'static str {
         self.lock().dtype().name()
@@ -231,9 +253,10 @@ impl PyTensor {
 
     /// The device, a `torch.device`.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).device
-    ///     device(type='cpu')
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).device
+    /// device(type='cpu')
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         hooks::call(py, hooks::Hook::TensorDevice, (self.device_name(),))
@@ -241,9 +264,10 @@ impl PyTensor {
 
     /// The engine's name of the device.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).device_name
-    ///     'cpu'
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).device_name
+    /// 'cpu'
     #[getter]
     fn device_name(&self) -> String {
         devices::name(devices::of(&self.lock().array))
@@ -255,24 +279,28 @@ impl PyTensor {
 
     /// Returns true if the dtype is a float.
     ///
-    /// Returns:
-    ///     A bool.
+    /// Returns
+    /// -------
+    /// bool
     ///
-    /// Examples:
-    ///     >>> torch.tensor([1.0]).is_floating_point()
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> torch.tensor([1.0]).is_floating_point()
+    /// True
     fn is_floating_point(&self) -> bool {
         self.lock().dtype().is_float()
     }
 
     /// Returns true if the dtype is complex.
     ///
-    /// Returns:
-    ///     A bool.
+    /// Returns
+    /// -------
+    /// bool
     ///
-    /// Examples:
-    ///     >>> torch.tensor([1.0]).is_complex()
-    ///     False
+    /// Examples
+    /// --------
+    /// >>> torch.tensor([1.0]).is_complex()
+    /// False
     fn is_complex(&self) -> bool {
         self.lock().dtype().is_complex()
     }
@@ -280,12 +308,14 @@ impl PyTensor {
     /// Returns the address of the first element, after running what is pending. Operations on the memory run at once from
     /// then on, because other libraries may use it.
     ///
-    /// Returns:
-    ///     An integer.
+    /// Returns
+    /// -------
+    /// int
     ///
-    /// Examples:
-    ///     >>> torch.ones(2).data_ptr() % 4
-    ///     0
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2).data_ptr() % 4
+    /// 0
     fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
         let array = self.array();
         let engine = devices::of(&array);
@@ -295,9 +325,10 @@ impl PyTensor {
 
     /// A view with the dimensions in reverse order.
     ///
-    /// Examples:
-    ///     >>> torch.ones(2, 3).T.shape
-    ///     torch.Size([3, 2])
+    /// Examples
+    /// --------
+    /// >>> torch.ones(2, 3).T.shape
+    /// torch.Size([3, 2])
     #[getter]
     #[pyo3(name = "T")]
     fn reversed(&self) -> PyTensor {
@@ -308,12 +339,15 @@ impl PyTensor {
 
     /// A view with the last two dimensions swapped.
     ///
-    /// Raises:
-    ///     RuntimeError: for fewer than two dimensions.
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For fewer than two dimensions.
     ///
-    /// Examples:
-    ///     >>> torch.ones(4, 2, 3).mT.shape
-    ///     torch.Size([4, 3, 2])
+    /// Examples
+    /// --------
+    /// >>> torch.ones(4, 2, 3).mT.shape
+    /// torch.Size([4, 3, 2])
     #[getter]
     #[pyo3(name = "mT")]
     fn transposed(&self) -> PyResult<PyTensor> {
@@ -331,28 +365,34 @@ impl PyTensor {
 
     /// Returns the same memory as an array.
     ///
-    /// Returns:
-    ///     A `cuprous.ndarray`.
+    /// Returns
+    /// -------
+    /// ndarray
     ///
-    /// Examples:
-    ///     >>> torch.arange(3).as_array()
-    ///     array([0, 1, 2])
+    /// Examples
+    /// --------
+    /// >>> torch.arange(3).as_array()
+    /// array([0, 1, 2])
     fn as_array(&self) -> PyArray {
         PyArray::own(self.array())
     }
 
     /// Returns true if two tensors are views of the same memory, even of different parts.
     ///
-    /// Args:
-    ///     other: another tensor.
+    /// Parameters
+    /// ----------
+    /// other : Tensor
+    ///     Another tensor.
     ///
-    /// Returns:
-    ///     A bool.
+    /// Returns
+    /// -------
+    /// bool
     ///
-    /// Examples:
-    ///     >>> x = torch.arange(4)
-    ///     >>> x[:2].shares_storage(x[2:])
-    ///     True
+    /// Examples
+    /// --------
+    /// >>> x = torch.arange(4)
+    /// >>> x[:2].shares_storage(x[2:])
+    /// True
     fn shares_storage(&self, other: &PyTensor) -> bool {
         std::sync::Arc::ptr_eq(&self.array().storage, &other.array().storage)
     }
@@ -360,15 +400,20 @@ impl PyTensor {
     // --- values
     /// Returns the element of a tensor as a Python number. It waits for the computation.
     ///
-    /// Returns:
+    /// Returns
+    /// -------
+    /// int or float
     ///     A bool, an int, a float or a complex number.
     ///
-    /// Raises:
-    ///     RuntimeError: for another number of elements than one.
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For another number of elements than one.
     ///
-    /// Examples:
-    ///     >>> torch.tensor([2.5]).item()
-    ///     2.5
+    /// Examples
+    /// --------
+    /// >>> torch.tensor([2.5]).item()
+    /// 2.5
     fn item(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let array = self.array();
         if array.layout.size != 1 {

@@ -64,8 +64,10 @@ def _attention(xp: Any, q: Any, k: Any, v: Any) -> Any:
 def workloads(quick: bool) -> list[Workload]:
     """Returns all workloads in the order in which they are shown.
 
-    Args:
-        quick: small sizes.
+    Parameters
+    ----------
+    quick : bool
+        Small sizes.
     """
     n, wide, points = (256, 512, 256) if quick else (2048, 4000, 2048)
     rows, head = (256, 64) if quick else (4096, 64)

@@ -78,7 +78,9 @@ _TYPES: dict[str, Any] = {
 def chunks(series: pl.Series) -> Iterator[list[Chunk]]:
     """Gives the chunks of a Series. Their memory is the Series' own and lives as long as it does.
 
-    Yields:
+    Yields
+    ------
+    context manager
         The chunks in order; the addresses may be read inside the block.
     """
     capsule = series.__arrow_c_stream__()

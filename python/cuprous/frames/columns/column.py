@@ -18,14 +18,22 @@ ROWS, ONE, GROUPS = "rows", "one", "groups"
 class Column:
     """Values of one dtype. Immutable; values at invalid positions are arbitrary.
 
-    Args:
-        values: the array, of shape (n,), or (1,) at level `ONE`.
-        valid: which of them are not null; None means all.
-        dtype: the dtype of Polars.
-        dictionary: the sorted distinct values that codes refer to, or an Enum's categories.
-        level: `ROWS`, `ONE` or `GROUPS`.
-        selected: the rows that an aggregate takes; None means all.
-        memo: what has been computed of this column: its bounds, its group codes.
+    Parameters
+    ----------
+    values : array_like
+        The array, of shape (n,), or (1,) at level `ONE`.
+    valid : ndarray
+        Which of them are not null; None means all.
+    dtype : dtype
+        The dtype of Polars.
+    dictionary : Series, optional
+        The sorted distinct values that codes refer to, or an Enum's categories.
+    level : str, optional
+        `ROWS`, `ONE` or `GROUPS`.
+    selected : array_like, optional
+        The rows that an aggregate takes; None means all.
+    memo : dict, optional
+        What has been computed of this column: its bounds, its group codes.
     """
 
     values: Any

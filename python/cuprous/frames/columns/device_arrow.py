@@ -118,8 +118,10 @@ def _column(name: str, column: Column) -> Array:
 def device_array(columns: dict[str, Column], height: int) -> tuple[Any, Any]:
     """Returns the capsules of the schema and of the record batch of some columns.
 
-    Raises:
-        TypeError: if a column has strings.
+    Raises
+    ------
+    TypeError
+        If a column has strings.
     """
     children = [_column(name, column) for name, column in columns.items()]
     arrays = [column.values for column in columns.values()]
@@ -151,11 +153,16 @@ class _Batch:
 def decimal_series(name: str, values: np.ndarray, valid: np.ndarray | None, dtype: Any) -> pl.Series:
     """Returns a Series of decimals.
 
-    Args:
-        name: its name.
-        values: counts of the last digit, of int64.
-        valid: which of them are not null; None for all.
-        dtype: the dtype of Polars.
+    Parameters
+    ----------
+    name : str
+        Its name.
+    values : numpy.ndarray
+        Counts of the last digit, of int64.
+    valid : numpy.ndarray or None
+        Which of them are not null; None for all.
+    dtype : dtype
+        The dtype of Polars.
     """
     words = np.stack([values, values >> 63], axis=1)  # of 128 bits in Arrow
     bits = None if valid is None else np.packbits(valid, bitorder="little")

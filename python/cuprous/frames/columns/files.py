@@ -20,9 +20,12 @@ from cuprous.frames.reasons import Refused, refuse_unless
 class ParquetFiles:
     """Parquet files with Polars' default options.
 
-    Args:
-        paths: the files, in order.
-        reader: "polars", which decodes on the host, or "pylibcudf", which decodes on the GPU what it has dtypes for.
+    Parameters
+    ----------
+    paths : tuple of str
+        The files, in order.
+    reader : str, default "polars"
+        "polars", which decodes on the host, or "pylibcudf", which decodes on the GPU what it has dtypes for.
     """
 
     paths: tuple[str, ...]
@@ -38,12 +41,17 @@ class ParquetFiles:
     def frame(self, schema: dict[str, Any], rows: range | None = None) -> tuple[Frame, int]:
         """Returns some columns on the current device, and how many bytes were copied there.
 
-        Args:
-            schema: their names and dtypes.
-            rows: which rows; None for all.
+        Parameters
+        ----------
+        schema : dict
+            Their names and dtypes.
+        rows : range, optional
+            Which rows; None for all.
 
-        Raises:
-            Refused: if the reader cannot read them without options, or reads other dtypes.
+        Raises
+        ------
+        Refused
+            If the reader cannot read them without options, or reads other dtypes.
         """
         columns = pylibcudf_reader.decoded(self.paths, schema, rows) if self.reader == "pylibcudf" else {}
         rest = {name: dtype for name, dtype in schema.items() if name not in columns}
@@ -58,12 +66,17 @@ class ParquetFiles:
     def frames(self, schema: dict[str, Any], rows: int) -> Iterator[Frame]:
         """Gives some columns on the current device in blocks of adjacent rows; Polars decodes the next one meanwhile.
 
-        Args:
-            schema: their names and dtypes.
-            rows: the most rows of a block.
+        Parameters
+        ----------
+        schema : dict
+            Their names and dtypes.
+        rows : int
+            The most rows of a block.
 
-        Raises:
-            Refused: if the reader cannot read them without options, or reads other dtypes.
+        Raises
+        ------
+        Refused
+            If the reader cannot read them without options, or reads other dtypes.
         """
         if self.reader == "pylibcudf":
             for begin in range(0, len(self), rows):

@@ -16,8 +16,10 @@ _DENSE = 4
 class Mask:
     """The rows that are in a frame.
 
-    Args:
-        values: an array of bool for all rows.
+    Parameters
+    ----------
+    values : array_like
+        An array of bool for all rows.
     """
 
     def __init__(self, values: Any) -> None:
@@ -48,10 +50,14 @@ Extent = int | Mask
 class Frame:
     """Named columns at the level of rows.
 
-    Args:
-        columns: name -> column, in order.
-        height: the number of rows, also without columns.
-        mask: which of the rows are in the frame; None for all. Nodes that need rows apply it first.
+    Parameters
+    ----------
+    columns : dict of str to Column
+        Name -> column, in order.
+    height : int
+        The number of rows, also without columns.
+    mask : Mask, optional
+        Which of the rows are in the frame; None for all. Nodes that need rows apply it first.
     """
 
     columns: dict[str, Column]

@@ -17,8 +17,10 @@ from cuprous.frames.columns.rows import group_aggregate, group_ids
 class Whole:
     """All rows of a frame as one group.
 
-    Args:
-        height: the number of rows.
+    Parameters
+    ----------
+    height : int
+        The number of rows.
     """
 
     level = ONE
@@ -101,9 +103,12 @@ def _read(function: str, values: Any, mask: Any) -> Any:
 class Groups:
     """Rows by the values of some columns. Groups are numbered in the order of their first rows.
 
-    Args:
-        columns: the keys, all of one length.
-        mask: the rows that belong to groups; None for all.
+    Parameters
+    ----------
+    columns : list of Columns
+        The keys, all of one length.
+    mask : array_like, optional
+        The rows that belong to groups; None for all.
     """
 
     level = GROUPS
@@ -119,9 +124,12 @@ class Groups:
     def numbered(cls, ids: Any, count: int) -> Groups:
         """Returns groups whose numbers are known; some may be empty. They have no keys and no first rows.
 
-        Args:
-            ids: the number of the group of each row.
-            count: the number of groups.
+        Parameters
+        ----------
+        ids : int
+            The number of the group of each row.
+        count : int
+            The number of groups.
         """
         groups = cls.__new__(cls)
         groups._set(ids, count)

@@ -18,9 +18,12 @@ _BITS = {"float64": ("int64", 63, 2**63 - 1), "float32": ("int32", 31, 2**31 - 1
 class Codes:
     """Integers of the values of a column, or of the rows of several.
 
-    Args:
-        values: the codes, of int64.
-        domain: codes are from 0 below it; None for an open domain, all of int64.
+    Parameters
+    ----------
+    values : ndarray
+        The codes, of int64.
+    domain : int or None
+        Codes are from 0 below it; None for an open domain, all of int64.
     """
 
     values: Any

@@ -52,13 +52,19 @@ def require() -> None:
 def decoded(paths: tuple[str, ...], schema: dict[str, Any], rows: range | None) -> dict[str, Column]:
     """Returns the columns that pylibcudf decodes, on the current device. The others are left to Polars.
 
-    Args:
-        paths: Parquet files, in order.
-        schema: the names and dtypes of columns.
-        rows: which rows; None for all.
+    Parameters
+    ----------
+    paths : tuple of str
+        Parquet files, in order.
+    schema : dict
+        The names and dtypes of columns.
+    rows : range or None
+        Which rows; None for all.
 
-    Raises:
-        Refused: if the device is the CPU, or pylibcudf cannot read the files.
+    Raises
+    ------
+    Refused
+        If the device is the CPU, or pylibcudf cannot read the files.
     """
     refuse_unless(
         current_device().startswith("cuda"), "pylibcudf reads into the memory of a GPU, and the device is none"

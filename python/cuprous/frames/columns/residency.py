@@ -24,8 +24,10 @@ class Residency:
 
     An entry holds its Series, so that Polars neither frees nor overwrites the memory.
 
-    Args:
-        limit: the most bytes of arrays that are kept; 0 keeps none.
+    Parameters
+    ----------
+    limit : int
+        The most bytes of arrays that are kept; 0 keeps none.
     """
 
     limit: int
@@ -63,10 +65,14 @@ class Residency:
     def lose(self, series: pl.Series, nanoseconds: float, counts: bool) -> float:
         """Returns what has been lost in all because a Series is not on the device.
 
-        Args:
-            series: a column of a query that Polars runs instead.
-            nanoseconds: what this query loses.
-            counts: whether it is added to what later queries lose.
+        Parameters
+        ----------
+        series : Series
+            A column of a query that Polars runs instead.
+        nanoseconds : float
+            What this query loses.
+        counts : bool
+            Whether it is added to what later queries lose.
         """
         key = (str(cp.get_device()), *buffer_key(series))
         with self._lock:

@@ -23,10 +23,14 @@ def is_direct(domain: int | None, height: int) -> bool:
 class Numbered(NamedTuple):
     """Rows by the numbers of their groups, in the order of the groups' first rows.
 
-    Args:
-        ids: the number of the group of each row; -1 for rows outside of all groups.
-        first: the first row of each group.
-        groups: the number of groups.
+    Parameters
+    ----------
+    ids : int
+        The number of the group of each row; -1 for rows outside of all groups.
+    first : ndarray
+        The first row of each group.
+    groups : int
+        The number of groups.
     """
 
     ids: Any
@@ -37,10 +41,14 @@ class Numbered(NamedTuple):
 def group_ids(keys: Any, domain: int | None, mask: Any = None) -> Numbered:
     """Numbers rows by their keys.
 
-    Args:
-        keys: an array of int64.
-        domain: keys are from 0 below it; None for any keys.
-        mask: the rows that belong to groups; None for all.
+    Parameters
+    ----------
+    keys : array_like
+        An array of int64.
+    domain : int or None
+        Keys are from 0 below it; None for any keys.
+    mask : array_like, optional
+        The rows that belong to groups; None for all.
     """
     height = int(keys.shape[0])
     if not _core.has_table_routines(keys):
@@ -53,14 +61,22 @@ def group_ids(keys: Any, domain: int | None, mask: Any = None) -> Numbered:
 def group_aggregate(ids: Any, count: int, functions: Sequence[str], values: Any, mask: Any) -> dict[str, Any]:
     """Aggregates rows by the numbers of their groups.
 
-    Args:
-        ids: the number of the group of each row, or -1.
-        count: the number of groups.
-        functions: "sum", "count", "min", "max", "first" and "last"; the last two are numbers of rows, or -1.
-        values: an array for "sum", "min" and "max", which leave out NaN; None if there are none of these.
-        mask: the rows that count; None for all.
+    Parameters
+    ----------
+    ids : int
+        The number of the group of each row, or -1.
+    count : int
+        The number of groups.
+    functions : sequence of str
+        "sum", "count", "min", "max", "first" and "last"; the last two are numbers of rows, or -1.
+    values : array_like
+        An array for "sum", "min" and "max", which leave out NaN; None if there are none of these.
+    mask : array_like
+        The rows that count; None for all.
 
-    Returns:
+    Returns
+    -------
+    dict
         Arrays of int64, and of float64 for sums, minima and maxima of floats.
     """
     if not _core.has_table_routines(ids):
@@ -82,11 +98,16 @@ def group_aggregate(ids: Any, count: int, functions: Sequence[str], values: Any,
 class Matches(NamedTuple):
     """What rows of a right side equal each row of a left side.
 
-    Args:
-        first: the first right row; -1 for none.
-        pairs: the number of pairs of equal rows.
-        matched: the number of left rows that have one.
-        most: the largest number of pairs of one left row.
+    Parameters
+    ----------
+    first : ndarray
+        The first right row; -1 for none.
+    pairs : int
+        The number of pairs of equal rows.
+    matched : int
+        The number of left rows that have one.
+    most : int
+        The largest number of pairs of one left row.
     """
 
     first: Any
@@ -98,10 +119,14 @@ class Matches(NamedTuple):
 def join_match(right: Any, left: Any, domain: int) -> Matches:
     """Finds for each left key the first equal right key.
 
-    Args:
-        right: an array of int64 below the domain; negative keys equal none.
-        left: the same.
-        domain: the end of the keys.
+    Parameters
+    ----------
+    right : scalar
+        An array of int64 below the domain; negative keys equal none.
+    left : scalar
+        The same.
+    domain : int
+        The end of the keys.
     """
     height = int(left.shape[0])
     if not _core.has_table_routines(left):
@@ -113,12 +138,18 @@ def join_match(right: Any, left: Any, domain: int) -> Matches:
 def join_pairs(right: Any, left: Any, domain: int, matches: Matches, keep_left: bool) -> tuple[Any, Any]:
     """Returns the left and the right rows of all pairs of equal keys, by the left row, then by the right row.
 
-    Args:
-        right: an array of int64 below the domain; negative keys equal none.
-        left: the same.
-        domain: the end of the keys.
-        matches: what `join_match` found.
-        keep_left: whether left rows without an equal one have a pair with the right row -1.
+    Parameters
+    ----------
+    right : scalar
+        An array of int64 below the domain; negative keys equal none.
+    left : scalar
+        The same.
+    domain : int
+        The end of the keys.
+    matches : Matches
+        What `join_match` found.
+    keep_left : bool
+        Whether left rows without an equal one have a pair with the right row -1.
     """
     total = matches.pairs + (int(left.shape[0]) - matches.matched if keep_left else 0)
     if not _core.has_table_routines(left):

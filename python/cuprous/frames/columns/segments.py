@@ -15,11 +15,16 @@ from cuprous.frames.columns.groups import Groups, Whole
 class Segments:
     """Positions of rows whose groups are adjacent; the rows of a group keep their order.
 
-    Args:
-        height: the number of rows.
-        order: the row at each position; None if rows are at their numbers.
-        begin: the first position of the group at each position.
-        end: the position after the last one of the group at each position.
+    Parameters
+    ----------
+    height : int
+        The number of rows.
+    order : array_like
+        The row at each position; None if rows are at their numbers.
+    begin : array_like
+        The first position of the group at each position.
+    end : int
+        The position after the last one of the group at each position.
     """
 
     height: int

@@ -21,8 +21,10 @@ _LARGEST = 2**31 - 2
 def upload(series: pl.Series) -> Column:
     """Copies a Series to the current device.
 
-    Raises:
-        Refused: if it has too many distinct strings for codes, or decimals of too many digits.
+    Raises
+    ------
+    Refused
+        If it has too many distinct strings for codes, or decimals of too many digits.
     """
     dtype = series.dtype
     valid = None if series.null_count() == 0 else cp.asarray(series.is_not_null().to_numpy())

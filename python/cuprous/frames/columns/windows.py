@@ -22,11 +22,16 @@ _MOST, _MOST_FOR_EACH = 1 << 20, 16
 class Placed:
     """Rows whose groups are adjacent, in the order of their index within each group.
 
-    Args:
-        order: the row at each position; None if rows are at their numbers.
-        groups: the number of the group at each position.
-        begins: the first position of each group.
-        index: the index at each position.
+    Parameters
+    ----------
+    order : array_like
+        The row at each position; None if rows are at their numbers.
+    groups : int
+        The number of the group at each position.
+    begins : array_like
+        The first position of each group.
+    index : int
+        The index at each position.
     """
 
     order: Any
@@ -43,10 +48,14 @@ class Placed:
 class Members:
     """The rows of windows, one after another.
 
-    Args:
-        rows: the row of each member.
-        windows: the number of the window of each member.
-        count: the number of windows.
+    Parameters
+    ----------
+    rows : ndarray
+        The row of each member.
+    windows : int
+        The number of the window of each member.
+    count : int
+        The number of windows.
     """
 
     rows: Any
@@ -57,12 +66,17 @@ class Members:
 def checked(values: Any, groups: Any) -> Any:
     """Returns an index that is in order within each group.
 
-    Args:
-        values: the index at each position.
-        groups: the number of the group at each position, which do not fall; None for one group.
+    Parameters
+    ----------
+    values : int
+        The index at each position.
+    groups : int
+        The number of the group at each position, which do not fall; None for one group.
 
-    Raises:
-        Refused: if it is not in order, or near the ends of int64.
+    Raises
+    ------
+    Refused
+        If it is not in order, or near the ends of int64.
     """
     in_order = values[1:] >= values[:-1]
     in_order = in_order if groups is None else in_order | (groups[1:] != groups[:-1])
@@ -75,8 +89,10 @@ def checked(values: Any, groups: Any) -> Any:
 def counts_of(index: Column) -> Any:
     """Returns the values of an index, of int64; dates in microseconds.
 
-    Raises:
-        Refused: if it has nulls.
+    Raises
+    ------
+    Refused
+        If it has nulls.
     """
     complete = index.valid is None or bool(cp.all(index.valid))
     refuse_unless(complete, "windows over an index with nulls are left to Polars")
@@ -93,12 +109,17 @@ def in_frame_order(index: Column) -> Placed:
 def members(counts: Any, height: int) -> tuple[Any, Any]:
     """Returns the window of each member, and its number in the window.
 
-    Args:
-        counts: how many members each window has.
-        height: the number of rows.
+    Parameters
+    ----------
+    counts : ndarray
+        How many members each window has.
+    height : int
+        The number of rows.
 
-    Raises:
-        Refused: if there are many for so many rows.
+    Raises
+    ------
+    Refused
+        If there are many for so many rows.
     """
     total = int(counts.sum())
     refuse_unless(total <= _MOST + _MOST_FOR_EACH * height, f"the windows have {total:,} rows of {height:,}")

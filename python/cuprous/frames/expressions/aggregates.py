@@ -29,12 +29,18 @@ _MOST = 10**MOST_DIGITS
 class _Rule:
     """How a reduction is computed, of which kinds of dtypes, and with which options.
 
-    Args:
-        compute: the result of the column, which has valid and selected rows.
-        kinds: kinds of dtypes of the argument; "" for all.
-        options: what Polars' options may be; None for anything.
-        reads: what is reduced of the column's own values, in one pass with what other aggregates read.
-        refuse: the reason why an aggregate is left to Polars, or "".
+    Parameters
+    ----------
+    compute : callable
+        The result of the column, which has valid and selected rows.
+    kinds : str, default ""
+        Kinds of dtypes of the argument; "" for all.
+    options : tuple or None, optional
+        What Polars' options may be; None for anything.
+    reads : tuple of str, optional
+        What is reduced of the column's own values, in one pass with what other aggregates read.
+    refuse : callable, optional
+        The reason why an aggregate is left to Polars, or "".
     """
 
     compute: Callable[[Aggregate, Column, Rows], Column]

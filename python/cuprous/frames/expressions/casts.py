@@ -38,14 +38,21 @@ def _cast(call: Call, columns: list[Column]) -> Column:
 def kept(call: Call, column: Column, values: Any, inside: Any) -> Column:
     """Returns the result of a cast.
 
-    Args:
-        call: the cast.
-        column: what is cast.
-        values: its values, before the last change of their dtype.
-        inside: which of them the dtype holds; None for all. Others are null.
+    Parameters
+    ----------
+    call : Call
+        The cast.
+    column : Column
+        What is cast.
+    values : array_like
+        Its values, before the last change of their dtype.
+    inside : ndarray
+        Which of them the dtype holds; None for all. Others are null.
 
-    Raises:
-        Refused: if the cast is strict and one is outside.
+    Raises
+    ------
+    Refused
+        If the cast is strict and one is outside.
     """
     dtype = array_dtype(call.dtype)
     if inside is None:

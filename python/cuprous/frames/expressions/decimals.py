@@ -46,8 +46,10 @@ def scale_of(dtype: Any) -> int:
 def _limited(values: Any, valid: Any, dtype: Any, most: int) -> Column:
     """A column of decimals.
 
-    Raises:
-        Refused: if a value may have too many digits.
+    Raises
+    ------
+    Refused
+        If a value may have too many digits.
     """
     refuse_unless(most <= _LARGEST, f"decimals of more than {MOST_DIGITS} digits are left to Polars")
     return Column(values.astype(array_dtype(dtype)), valid, dtype, memo={"limit": most})

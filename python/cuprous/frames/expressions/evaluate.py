@@ -26,10 +26,14 @@ from cuprous.frames.reasons import refuse_unless
 class Context:
     """What expressions are evaluated in.
 
-    Args:
-        frame: the rows.
-        rows: the groups that aggregates reduce.
-        mask: the rows of a filter that has not been applied to the columns; None for all.
+    Parameters
+    ----------
+    frame : Frame
+        The rows.
+    rows : Rows
+        The groups that aggregates reduce.
+    mask : array_like, optional
+        The rows of a filter that has not been applied to the columns; None for all.
     """
 
     frame: Frame
@@ -196,8 +200,10 @@ _KINDS: dict[type[Expression], Any] = {
 def finished(column: Column, height: int) -> Column:
     """Returns a column of rows; one value is repeated.
 
-    Raises:
-        Refused: if it is the result of a filter, which has a length of its own.
+    Raises
+    ------
+    Refused
+        If it is the result of a filter, which has a length of its own.
     """
     refuse_unless(column.selected is None, "a filter inside an expression is supported in aggregates only")
     return column.to_height(height)

@@ -30,12 +30,18 @@ POSITIONS: dict[str, Callable[[Any, float], tuple[Any, Any]]] = {
 def quantiles(column: Column, numbers: Any, sizes: Any, interpolation: str, quantile: float) -> Any:
     """Returns a quantile of each group, arbitrary for groups without rows.
 
-    Args:
-        column: numbers, none of which is null.
-        numbers: the number of the group of each row.
-        sizes: the number of rows of each group.
-        interpolation: a name of `POSITIONS`.
-        quantile: from 0 to 1.
+    Parameters
+    ----------
+    column : Column
+        Numbers, none of which is null.
+    numbers : int
+        The number of the group of each row.
+    sizes : int
+        The number of rows of each group.
+    interpolation : str
+        A name of `POSITIONS`.
+    quantile : float
+        From 0 to 1.
     """
     if len(column) == 0:
         return cp.zeros(sizes.shape)

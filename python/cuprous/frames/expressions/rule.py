@@ -16,9 +16,12 @@ from cuprous.frames.plan.expressions import Call, Expression, Literal
 class Rule:
     """How a function is computed, and what of it is refused.
 
-    Args:
-        compute: the result of columns of one height, or of one value each.
-        refuse: the reason why a call is left to Polars, or "".
+    Parameters
+    ----------
+    compute : callable
+        The result of columns of one height, or of one value each.
+    refuse : callable, optional
+        The reason why a call is left to Polars, or "".
     """
 
     compute: Callable[[Call, list[Column]], Column]

@@ -29,9 +29,12 @@ _WIDEST = 1 << 62
 class SequenceRule:
     """How a function of other rows is computed, and what of it is refused.
 
-    Args:
-        compute: the result at the positions of segments, of columns there.
-        refuse: the reason why a call is left to Polars, or "".
+    Parameters
+    ----------
+    compute : callable
+        The result at the positions of segments, of columns there.
+    refuse : callable
+        The reason why a call is left to Polars, or "".
     """
 
     compute: Callable[[Call, list[Column], Segments], Column]

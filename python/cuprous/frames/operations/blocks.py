@@ -59,12 +59,18 @@ def free_memory(device: str) -> int:
 class Blocked:
     """A node that is computed by blocks.
 
-    Args:
-        partial: the same aggregates of a part of the rows.
-        merged: the function of the results of all parts that gives the node.
-        condensed: the function of the results of some parts that gives the result of these parts as one.
-        scan: the scan in `partial` whose rows are read in blocks.
-        whole: the other inputs of joins in `partial`, which each block needs whole.
+    Parameters
+    ----------
+    partial : Node
+        The same aggregates of a part of the rows.
+    merged : callable
+        The function of the results of all parts that gives the node.
+    condensed : callable
+        The function of the results of some parts that gives the result of these parts as one.
+    scan : Scan
+        The scan in `partial` whose rows are read in blocks.
+    whole : tuple of Node
+        The other inputs of joins in `partial`, which each block needs whole.
     """
 
     partial: nodes.Node
@@ -217,14 +223,21 @@ def with_input(node: nodes.Node, old: nodes.Node, new: nodes.Node) -> nodes.Node
 def in_blocks(node: nodes.Node, rows: int | None, device: str, run: Callable[[nodes.Node], Frame]) -> nodes.Node:
     """Returns a plan without scans that do not fit in memory: what aggregates their rows has been computed.
 
-    Args:
-        node: the plan.
-        rows: the most rows of a scan that is read at once; None for what fits in memory.
-        device: "cpu" or "gpu".
-        run: gives the result of a node.
+    Parameters
+    ----------
+    node : Node
+        The plan.
+    rows : int or None
+        The most rows of a scan that is read at once; None for what fits in memory.
+    device : {"cpu", "gpu"}
+        "cpu" or "gpu".
+    run : callable
+        Gives the result of a node.
 
-    Raises:
-        Refused: if the rows of such a scan are needed all at once.
+    Raises
+    ------
+    Refused
+        If the rows of such a scan are needed all at once.
     """
     for path in _paths(node):
         *above, scan = path
@@ -260,10 +273,14 @@ def table_scan(frame: Frame, schema: dict[str, Any]) -> nodes.Scan:
 def run_blocks(of: Blocked, rows: int, run: Callable[[nodes.Node], Frame]) -> nodes.Node:
     """Returns a node for the aggregates of all blocks.
 
-    Args:
-        of: what is computed.
-        rows: the most rows of a block.
-        run: gives the result of a node.
+    Parameters
+    ----------
+    of : Blocked
+        What is computed.
+    rows : int
+        The most rows of a block.
+    run : callable
+        Gives the result of a node.
     """
     partial = of.partial
     for one in of.whole:

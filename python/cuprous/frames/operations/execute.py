@@ -37,9 +37,12 @@ _BY_MASK = {"sum", "mean", "min", "max", "count", "null_count", "std", "var", "a
 class Run:
     """One run of a plan.
 
-    Args:
-        residency: the columns that are on the device already.
-        device: the name of the device for the report.
+    Parameters
+    ----------
+    residency : Residency
+        The columns that are on the device already.
+    device : str
+        The name of the device for the report.
     """
 
     def __init__(self, residency: Residency, device: str) -> None:
@@ -52,8 +55,10 @@ class Run:
     def frame(self, node: nodes.Node) -> Frame:
         """Returns the result of a node.
 
-        Raises:
-            Refused: if the data do not fit; nothing has changed then.
+        Raises
+        ------
+        Refused
+            If the data do not fit; nothing has changed then.
         """
         if isinstance(node, nodes.Cache):
             if node.key not in self._caches:
@@ -73,8 +78,10 @@ class Run:
     def result(self, node: nodes.Node) -> Frame:
         """Returns the result of a node with all of its rows in arrays.
 
-        Raises:
-            Refused: if the data do not fit; nothing has changed then.
+        Raises
+        ------
+        Refused
+            If the data do not fit; nothing has changed then.
         """
         return self.frame(node).materialized()
 

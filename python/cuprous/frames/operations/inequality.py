@@ -18,13 +18,19 @@ MOST_PAIRS = 1 << 26
 def inequality_pairs(operators: tuple[str, ...], left: list[Column], right: list[Column]) -> tuple[Any, Any]:
     """Returns the left and right rows of all pairs in which every comparison holds.
 
-    Args:
-        operators: the comparison of each key.
-        left: the keys of the left side.
-        right: those of the right side.
+    Parameters
+    ----------
+    operators : tuple of str
+        The comparison of each key.
+    left : list of Columns
+        The keys of the left side.
+    right : list of Columns
+        Those of the right side.
 
-    Raises:
-        Refused: if the first comparison holds for too many pairs.
+    Raises
+    ------
+    Refused
+        If the first comparison holds for too many pairs.
     """
     left_rows, right_rows = _pairs(operators[0], left[0], right[0])
     for operator, one, other in zip(operators[1:], left[1:], right[1:], strict=True):

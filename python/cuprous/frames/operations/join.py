@@ -64,10 +64,14 @@ def _output_names(node: Join) -> dict[str, tuple[str, str]]:
 def key_codes(left: list[Column], right: list[Column], nulls_equal: bool) -> tuple[Any, Any, int]:
     """Returns one code for the keys of each row of both sides, and the end of the codes; -1 for keys that equal none.
 
-    Args:
-        left: the keys of one side.
-        right: those of the other.
-        nulls_equal: whether nulls equal each other.
+    Parameters
+    ----------
+    left : list of Columns
+        The keys of one side.
+    right : list of Columns
+        Those of the other.
+    nulls_equal : bool
+        Whether nulls equal each other.
     """
     one, other, end = joint(left[0], right[0], nulls_equal)
     for left_key, right_key in zip(left[1:], right[1:], strict=True):
@@ -186,11 +190,16 @@ def join(node: Join, left: Frame, right: Frame) -> Frame:
 def _pairs(table: Any, keys: Any, end: int, keep: bool) -> tuple[Any, Any]:
     """Rows with equal keys: those of `keys` in order (None for each once), then those of `table` (-1 for none).
 
-    Args:
-        table: the codes that are looked up.
-        keys: the codes whose rows are in order.
-        end: the end of the codes.
-        keep: whether rows of `keys` without an equal one are kept.
+    Parameters
+    ----------
+    table : ndarray
+        The codes that are looked up.
+    keys : array_like
+        The codes whose rows are in order.
+    end : int
+        The end of the codes.
+    keep : bool
+        Whether rows of `keys` without an equal one are kept.
     """
     found = join_match(table, keys, end)
     if found.most > 1:

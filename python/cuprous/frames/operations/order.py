@@ -38,10 +38,14 @@ def _sort_keys(column: Column, descending: bool, nulls_last: bool) -> list[_Key]
 def sorted_rows(columns: Sequence[Column], descending: Sequence[bool], nulls_last: Sequence[bool]) -> Any:
     """Returns the numbers of the rows in order; rows with equal keys keep theirs.
 
-    Args:
-        columns: the keys, the most significant first.
-        descending: for each key.
-        nulls_last: for each key.
+    Parameters
+    ----------
+    columns : sequence of Columns
+        The keys, the most significant first.
+    descending : sequence of bools
+        For each key.
+    nulls_last : sequence of bools
+        For each key.
     """
     keys = [code for key in zip(columns, descending, nulls_last, strict=True) for code in _sort_keys(*key)]
     passes: list[_Key] = []

@@ -45,11 +45,14 @@ _FIELDS = {
 class Adapter:
     """The classes and fields of one major of Polars' plans.
 
-    Args:
-        fields: class -> the public fields that are understood. Expressions with a node's name
-            stand under `Expr` and that name.
-        names_inequalities: whether an outer join by inequalities differs from one by equal keys.
-        settled_windows: whether windows over an index skip NaN as other groups do, and without rows have boundaries.
+    Parameters
+    ----------
+    fields : dict of str to set of str
+        Class -> the public fields that are understood. Expressions with a node's name stand under `Expr` and that name.
+    names_inequalities : bool, default True
+        Whether an outer join by inequalities differs from one by equal keys.
+    settled_windows : bool, default True
+        Whether windows over an index skip NaN as other groups do, and without rows have boundaries.
     """
 
     fields: dict[str, frozenset[str]]
@@ -60,8 +63,10 @@ class Adapter:
     def check(self, value: Any, key: str | None = None) -> str:
         """Returns the name of a node's class.
 
-        Raises:
-            Refused: if the class or one of its fields is unknown.
+        Raises
+        ------
+        Refused
+            If the class or one of its fields is unknown.
         """
         name = key or type(value).__name__
         if (type(value), name) in self._checked:
@@ -93,8 +98,10 @@ ADAPTERS = {
 def adapter_for(version: tuple[int, int]) -> Adapter:
     """Returns the adapter of a plan's version.
 
-    Raises:
-        Refused: if that major has not been checked.
+    Raises
+    ------
+    Refused
+        If that major has not been checked.
     """
     if version[0] not in ADAPTERS:
         known = ", ".join(map(str, ADAPTERS))

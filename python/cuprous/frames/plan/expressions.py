@@ -81,9 +81,12 @@ class Where(Expression):
 class Window(Expression):
     """An expression of each group's rows, given back to those rows.
 
-    Args:
-        keys: what groups rows; or the only one is an index that is in order.
-        interval: the rows beside each row by that index that are its group; None if the keys group rows.
+    Parameters
+    ----------
+    keys : tuple of Expression
+        What groups rows; or the only one is an index that is in order.
+    interval : Interval, optional
+        The rows beside each row by that index that are its group; None if the keys group rows.
     """
 
     function: Expression

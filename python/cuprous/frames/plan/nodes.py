@@ -115,13 +115,20 @@ class GroupBy(Node):
 class IndexWindows(Node):
     """One row for each window over an index, of each combination of keys.
 
-    Args:
-        index: the column whose values are in order.
-        every: the distance of windows; None for a window for each row.
-        window: which rows a window has.
-        label: the index of the result: the "left" or "right" end of the window, or its first "data_point".
-        start_by: "window_bound", or "data_point" if the first window begins at the first row.
-        boundaries: whether both ends are columns, too.
+    Parameters
+    ----------
+    index : str
+        The column whose values are in order.
+    every : int or None
+        The distance of windows; None for a window for each row.
+    window : Interval
+        Which rows a window has.
+    label : str, default "left"
+        The index of the result: the "left" or "right" end of the window, or its first "data_point".
+    start_by : str, default "window_bound"
+        "window_bound", or "data_point" if the first window begins at the first row.
+    boundaries : bool, default False
+        Whether both ends are columns, too.
     """
 
     keys: tuple[Named, ...]
@@ -139,9 +146,12 @@ class IndexWindows(Node):
 class TopRows(Node):
     """The largest values of each combination of keys, a row for each; nulls come after all values.
 
-    Args:
-        count: the most values of a group.
-        smallest: whether the smallest values are taken instead.
+    Parameters
+    ----------
+    count : int
+        The most values of a group.
+    smallest : bool
+        Whether the smallest values are taken instead.
     """
 
     keys: tuple[Named, ...]
@@ -154,8 +164,10 @@ class TopRows(Node):
 class Join(Node):
     """Pairs of rows of two frames with equal keys.
 
-    Args:
-        how: Polars' name in lower case; "iejoin" compares the keys by `operators` instead.
+    Parameters
+    ----------
+    how : str
+        Polars' name in lower case; "iejoin" compares the keys by `operators` instead.
     """
 
     how: str
@@ -178,11 +190,16 @@ class Join(Node):
 class AsOfJoin(Node):
     """Each left row with the right row whose key is next to its own.
 
-    Args:
-        strategy: "backward" (the last key up to it), "forward" (the first key from it) or "nearest".
-        tolerance: the largest distance of keys; None for any.
-        by_left: columns that must be equal to those of `by_right`.
-        equal: whether an equal key is next.
+    Parameters
+    ----------
+    strategy : {"backward", "forward", "nearest"}
+        "backward" (the last key up to it), "forward" (the first key from it) or "nearest".
+    tolerance : float or None
+        The largest distance of keys; None for any.
+    by_left : tuple of str
+        Columns that must be equal to those of `by_right`.
+    equal : bool
+        Whether an equal key is next.
     """
 
     left_on: Named
@@ -209,12 +226,18 @@ class RowIndex(Node):
 class Part:
     """What a translation found at a place of Polars' plan.
 
-    Args:
-        handle: Polars' number of the place.
-        title: Polars' name of the node there.
-        node: our node, or None if it is left to Polars.
-        reason: why it is left to Polars.
-        below: the inputs.
+    Parameters
+    ----------
+    handle : int
+        Polars' number of the place.
+    title : str
+        Polars' name of the node there.
+    node : Node, optional
+        Our node, or None if it is left to Polars.
+    reason : str, default ""
+        Why it is left to Polars.
+    below : tuple of Part, optional
+        The inputs.
     """
 
     handle: int

@@ -15,9 +15,12 @@ _UNCHANGED = pl.QueryOptFlags.none()._pyoptflags
 class Outline:
     """A query of frames in memory.
 
-    Args:
-        text: the query as Polars shows it. Long constants are shortened there.
-        frames: heights, names and classes of dtypes of the frames.
+    Parameters
+    ----------
+    text : str
+        The query as Polars shows it. Long constants are shortened there.
+    frames : tuple of tuple (int, tuple of str, tuple of type)
+        Heights, names and classes of dtypes of the frames.
     """
 
     text: str

@@ -30,9 +30,12 @@ _MOST_FILES = 64
 class Translator:
     """Translates what a traverser of Polars shows.
 
-    Args:
-        traverser: what `LazyFrame._ldf.visit()` or the callback after optimization gives.
-        reader: what reads Parquet files.
+    Parameters
+    ----------
+    traverser : NodeTraverser
+        What `LazyFrame._ldf.visit()` or the callback after optimization gives.
+    reader : str, default "polars"
+        What reads Parquet files.
     """
 
     def __init__(self, traverser: Any, reader: str = "polars") -> None:

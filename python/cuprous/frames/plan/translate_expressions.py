@@ -37,8 +37,10 @@ class ExpressionTranslator:
     def expression(self, handle: int) -> Expression:
         """Translates one expression.
 
-        Raises:
-            Refused: if it, or a part of it, is not supported.
+        Raises
+        ------
+        Refused
+            If it, or a part of it, is not supported.
         """
         view = self._traverser.view_expression(handle)
         dtype = self._traverser.get_dtype(handle)

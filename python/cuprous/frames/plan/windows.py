@@ -23,11 +23,16 @@ _MONDAY = 4 * _DAY
 class Interval:
     """What rows a window has, in counts of the index's unit.
 
-    Args:
-        offset: the distance of its begin from where it is counted from.
-        period: its length.
-        closed: which of its ends are in it: "left", "right", "both" or "none".
-        origin: from where multiples of the distance of windows are counted.
+    Parameters
+    ----------
+    offset : int
+        The distance of its begin from where it is counted from.
+    period : int
+        Its length.
+    closed : str
+        Which of its ends are in it: "left", "right", "both" or "none".
+    origin : int, default 0
+        From where multiples of the distance of windows are counted.
     """
 
     offset: int
@@ -58,8 +63,10 @@ def _unit(dtype: Any) -> int | None:
 def count_of(duration: tuple[int, int, int, int, bool, bool], dtype: Any) -> int:
     """Returns a duration of Polars in the unit of an index.
 
-    Raises:
-        Refused: if it has months, whose lengths differ, or parts of the unit.
+    Raises
+    ------
+    Refused
+        If it has months, whose lengths differ, or parts of the unit.
     """
     months, weeks, days, nanoseconds, counts, negative = duration
     unit = _unit(dtype)
@@ -77,8 +84,10 @@ def count_of(duration: tuple[int, int, int, int, bool, bool], dtype: Any) -> int
 def origin_of(every: tuple[int, int, int, int, bool, bool], dtype: Any) -> int:
     """Returns from where multiples of a duration are counted.
 
-    Raises:
-        Refused: if the duration has several units, for which Polars has rules of its own.
+    Raises
+    ------
+    Refused
+        If the duration has several units, for which Polars has rules of its own.
     """
     unit = _unit(dtype)
     weeks, rest = every[1], every[2:4]

@@ -214,16 +214,22 @@ _DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
     orthogonalize : bool, optional
         Whether to scale the ends so that the matrix is orthogonal up to a factor; by default only with "ortho".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         float32 for half and single precision, otherwise float64; complex for complex input.
 
-    Raises:
-        ValueError: for an unknown type, fewer than one point, or an unknown `norm`.
-        RuntimeError: for DCT-1 of a single point.
+    Raises
+    ------
+    ValueError
+        For an unknown type, fewer than one point, or an unknown `norm`.
+    RuntimeError
+        For DCT-1 of a single point.
 
-    Examples:
-        >>> cp.scipy.fft.{name}({example}).round(6)
-        {result}
+    Examples
+    --------
+    >>> cp.scipy.fft.{name}({example}).round(6)
+    {result}
     """
 #: What the functions return for the example.
 _RESULTS = {

@@ -91,27 +91,40 @@ def _line(a: ArrayLike) -> ndarray:
 def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> ndarray:
     """Returns the Hankel transform of logarithmically spaced values, along the last axis.
 
-    Args:
-        a: the real values.
-        dln: the logarithm of the ratio between neighboring places.
-        mu: the order of the Bessel function.
-        offset: the logarithm of the product of the centers of both sequences of places.
-        bias: the exponent of the power law that is taken out of the values.
+    Parameters
+    ----------
+    a : array_like
+        The real values.
+    dln : float
+        The logarithm of the ratio between neighboring places.
+    mu : float
+        The order of the Bessel function.
+    offset : float, default 0.0
+        The logarithm of the product of the centers of both sequences of places.
+    bias : float, default 0.0
+        The exponent of the power law that is taken out of the values.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of the same shape.
 
-    Raises:
-        TypeError: for complex values.
-        IndexError: for an array without axes.
+    Raises
+    ------
+    TypeError
+        For complex values.
+    IndexError
+        For an array without axes.
 
-    See Also:
-        ifht, fhtoffset
+    See Also
+    --------
+    ifht, fhtoffset
 
-    Examples:
-        >>> values = cp.scipy.fft.fht(cp.asarray([0.0, 1.0, 0.0]), 0.5, mu=0.0)
-        >>> values.shape
-        (3,)
+    Examples
+    --------
+    >>> values = cp.scipy.fft.fht(cp.asarray([0.0, 1.0, 0.0]), 0.5, mu=0.0)
+    >>> values.shape
+    (3,)
     """
     a = _line(a)
     dln = float(dln)
@@ -125,27 +138,40 @@ def fht(a: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 
 def ifht(A: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> ndarray:
     """Returns the values whose Hankel transform by `fht` is given.
 
-    Args:
-        A: the real values of the transform.
-        dln: the logarithm of the ratio between neighboring places.
-        mu: the order of the Bessel function.
-        offset: the logarithm of the product of the centers of both sequences of places.
-        bias: the exponent of the power law that is taken out of the values.
+    Parameters
+    ----------
+    A : array_like
+        The real values of the transform.
+    dln : float
+        The logarithm of the ratio between neighboring places.
+    mu : float
+        The order of the Bessel function.
+    offset : float, default 0.0
+        The logarithm of the product of the centers of both sequences of places.
+    bias : float, default 0.0
+        The exponent of the power law that is taken out of the values.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array of the same shape.
 
-    Raises:
-        TypeError: for complex values.
-        IndexError: for an array without axes.
+    Raises
+    ------
+    TypeError
+        For complex values.
+    IndexError
+        For an array without axes.
 
-    See Also:
-        fht, fhtoffset
+    See Also
+    --------
+    fht, fhtoffset
 
-    Examples:
-        >>> a = cp.asarray([0.0, 1.0, 0.0])
-        >>> cp.scipy.fft.ifht(cp.scipy.fft.fht(a, 0.5, mu=0.0), 0.5, mu=0.0).round(6) + 0
-        array([0., 1., 0.])
+    Examples
+    --------
+    >>> a = cp.asarray([0.0, 1.0, 0.0])
+    >>> cp.scipy.fft.ifht(cp.scipy.fft.fht(a, 0.5, mu=0.0), 0.5, mu=0.0).round(6) + 0
+    array([0., 1., 0.])
     """
     a = _line(A)
     dln = float(dln)
@@ -158,21 +184,30 @@ def ifht(A: ArrayLike, dln: float, mu: float, offset: float = 0.0, bias: float =
 def fhtoffset(dln: float, mu: float, initial: float = 0.0, bias: float = 0.0) -> float:
     """Returns the offset nearest to `initial` with which `fht` rings least.
 
-    Args:
-        dln: the logarithm of the ratio between neighboring places.
-        mu: the order of the Bessel function.
-        initial: the wanted offset.
-        bias: the exponent of the power law that is taken out of the values.
+    Parameters
+    ----------
+    dln : float
+        The logarithm of the ratio between neighboring places.
+    mu : float
+        The order of the Bessel function.
+    initial : float, default 0.0
+        The wanted offset.
+    bias : float, default 0.0
+        The exponent of the power law that is taken out of the values.
 
-    Returns:
+    Returns
+    -------
+    float
         A number.
 
-    See Also:
-        fht
+    See Also
+    --------
+    fht
 
-    Examples:
-        >>> round(cp.scipy.fft.fhtoffset(0.1, 0.5), 6)
-        -0.027643
+    Examples
+    --------
+    >>> round(cp.scipy.fft.fhtoffset(0.1, 0.5), 6)
+    -0.027643
     """
     y = math.pi / (2 * dln)
     phase = sum(float(_log_gamma((mu + 1 + sign * bias) / 2 + 1j * y).imag) for sign in (1, -1))

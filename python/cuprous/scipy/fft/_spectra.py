@@ -34,9 +34,10 @@ def _integers(values: Any, name: str) -> list[int]:
 def axes_and_points(a: ndarray, s: Points, axes: Axes) -> tuple[list[int], list[int]]:
     """Returns the transformed axes and the number of points along each, by SciPy's rules; -1 means all points.
 
-    Raises:
-        ValueError: for axes that do not exist or repeat, and numbers of points that are not positive or do not match
-            them.
+    Raises
+    ------
+    ValueError
+        For axes that do not exist or repeat, and numbers of points that are not positive or do not match them.
     """
     points = None if s is None else _integers(s, "shape")
     if axes is not None:
@@ -147,18 +148,25 @@ workers : int, optional
 plan : Plan, optional
     {plan}.
 
-Returns:
+Returns
+-------
+ndarray
     A complex array, or a real one for `irfft`, `hfft` and similar: in single precision for single and half precision,
     otherwise in double precision.
 
-Raises:
-    ValueError: for fewer than one point, or any other `norm`.
-    TypeError: for complex points where real ones are needed.
-    {error}: {case}
+Raises
+------
+ValueError
+    For fewer than one point, or any other `norm`.
+TypeError
+    For complex points where real ones are needed.
+{error}
+    {case}
 
-Examples:
-    >>> cp.scipy.fft.{name}({example}).round(6)
-    {result}
+Examples
+--------
+>>> cp.scipy.fft.{name}({example}).round(6)
+{result}
 """
 
 

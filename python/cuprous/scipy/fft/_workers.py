@@ -26,9 +26,12 @@ def _count(workers: int | None) -> int:
 def check(workers: int | None, plan: Any) -> None:
     """Validates arguments that have no effect here, as the engine schedules threads itself.
 
-    Raises:
-        ValueError: for `workers` values that SciPy rejects.
-        NotImplementedError: if `plan` is given.
+    Raises
+    ------
+    ValueError
+        For `workers` values that SciPy rejects.
+    NotImplementedError
+        If `plan` is given.
     """
     _count(workers)
     if plan is not None:
@@ -38,12 +41,14 @@ def check(workers: int | None, plan: Any) -> None:
 def get_workers() -> int:
     """Returns the default of `workers`.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> cp.scipy.fft.get_workers()
-        1
+    Examples
+    --------
+    >>> cp.scipy.fft.get_workers()
+    1
     """
     return getattr(_default, "workers", 1)
 
@@ -52,19 +57,25 @@ def get_workers() -> int:
 def set_workers(workers: int) -> Iterator[None]:
     """Returns a context manager that sets the default of `workers`. It has no effect on results or speed.
 
-    Args:
-        workers: the number of workers.
+    Parameters
+    ----------
+    workers : int
+        The number of workers.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Raises:
-        ValueError: for 0 or values below minus the number of processors.
+    Raises
+    ------
+    ValueError
+        For 0 or values below minus the number of processors.
 
-    Examples:
-        >>> with cp.scipy.fft.set_workers(2):
-        ...     cp.scipy.fft.get_workers()
-        2
+    Examples
+    --------
+    >>> with cp.scipy.fft.set_workers(2):
+    ...     cp.scipy.fft.get_workers()
+    2
     """
     before = get_workers()
     _default.workers = _count(operator.index(workers))
@@ -94,19 +105,26 @@ def _target(target: int) -> int:
 def next_fast_len(target: int, real: bool = False) -> int:
     """Returns the smallest length of at least `target` whose transform is fast; `real` selects real input.
 
-    Args:
-        target: the least length.
-        real: whether the input is real.
+    Parameters
+    ----------
+    target : int
+        The least length.
+    real : bool, default False
+        Whether the input is real.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        ValueError: for a negative length.
+    Raises
+    ------
+    ValueError
+        For a negative length.
 
-    Examples:
-        >>> cp.scipy.fft.next_fast_len(97)
-        98
+    Examples
+    --------
+    >>> cp.scipy.fft.next_fast_len(97)
+    98
     """
     target = _target(target)
     # Twice the target bounds the search: a power of two lies below it, and all of these are fast.
@@ -116,19 +134,26 @@ def next_fast_len(target: int, real: bool = False) -> int:
 def prev_fast_len(target: int, real: bool = False) -> int:
     """Returns the greatest length of at most `target` whose transform is fast; `real` selects real input.
 
-    Args:
-        target: the greatest length.
-        real: whether the input is real.
+    Parameters
+    ----------
+    target : int
+        The greatest length.
+    real : bool, default False
+        Whether the input is real.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        ValueError: for a negative length.
+    Raises
+    ------
+    ValueError
+        For a negative length.
 
-    Examples:
-        >>> cp.scipy.fft.prev_fast_len(97)
-        96
+    Examples
+    --------
+    >>> cp.scipy.fft.prev_fast_len(97)
+    96
     """
     target = _target(target)
     return max(_sizes(real, target)) if target else 0

@@ -22,25 +22,37 @@ def fft(
 ) -> ndarray:
     """Returns the discrete Fourier transform along an axis.
 
-    Args:
-        x: real or complex points.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex points.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or a `plan` of another transform.
 
-    See Also:
-        ifft, rfft
+    See Also
+    --------
+    ifft, rfft
 
-    Examples:
-        >>> cp.scipy.fftpack.fft([1.0, 2.0, 3.0, 4.0]).round(6)
-        array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.fft([1.0, 2.0, 3.0, 4.0]).round(6)
+    array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j])
     """
     return _spectra.FUNCTIONS["fft"](x, n, axis, plan=plan)
 
@@ -50,25 +62,37 @@ def ifft(
 ) -> ndarray:
     """Computes the inverse of `fft`.
 
-    Args:
-        x: real or complex values.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex values.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, or a `plan` of another transform.
 
-    See Also:
-        fft
+    See Also
+    --------
+    fft
 
-    Examples:
-        >>> cp.scipy.fftpack.ifft([4.0, 0.0]).round(6)
-        array([2.+0.j, 2.+0.j])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.ifft([4.0, 0.0]).round(6)
+    array([2.+0.j, 2.+0.j])
     """
     return _spectra.FUNCTIONS["ifft"](x, n, axis, plan=plan)
 
@@ -78,26 +102,38 @@ def fft2(
 ) -> ndarray:
     """Returns the discrete Fourier transform along two axes.
 
-    Args:
-        x: real or complex points.
-        shape: the number of points along each axis: the array is truncated or padded with zeros.
-        axes: the axes.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex points.
+    shape : int or tuple of ints, optional
+        The number of points along each axis: the array is truncated or padded with zeros.
+    axes : int or tuple of ints, optional
+        The axes.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, axes that do not exist, or a `plan` of another transform.
 
-    See Also:
-        fftn
+    See Also
+    --------
+    fftn
 
-    Examples:
-        >>> cp.scipy.fftpack.fft2([[1.0, 2.0], [3.0, 4.0]]).real
-        array([[10., -2.],
-               [-4.,  0.]])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.fft2([[1.0, 2.0], [3.0, 4.0]]).real
+    array([[10., -2.],
+           [-4.,  0.]])
     """
     return _spectra.FUNCTIONS["fft2"](x, shape, axes, plan=plan)
 
@@ -107,26 +143,38 @@ def ifft2(
 ) -> ndarray:
     """Computes the inverse of `fft2`.
 
-    Args:
-        x: real or complex values.
-        shape: the number of points along each axis: the array is truncated or padded with zeros.
-        axes: the axes.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex values.
+    shape : int or tuple of ints, optional
+        The number of points along each axis: the array is truncated or padded with zeros.
+    axes : int or tuple of ints, optional
+        The axes.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, axes that do not exist, or a `plan` of another transform.
 
-    See Also:
-        fft2, ifft
+    See Also
+    --------
+    fft2, ifft
 
-    Examples:
-        >>> cp.scipy.fftpack.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
-        array([[1., 1.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.ifft2([[4.0, 0.0], [0.0, 0.0]]).real
+    array([[1., 1.],
+           [1., 1.]])
     """
     return _spectra.FUNCTIONS["ifft2"](x, shape, axes, plan=plan)
 
@@ -136,26 +184,38 @@ def fftn(
 ) -> ndarray:
     """Returns the discrete Fourier transform along several axes, by default all.
 
-    Args:
-        x: real or complex points.
-        shape: the number of points along each axis: the array is truncated or padded with zeros.
-        axes: the axes.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex points.
+    shape : int or tuple of ints, optional
+        The number of points along each axis: the array is truncated or padded with zeros.
+    axes : int or tuple of ints, optional
+        The axes.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, axes that do not exist, or a `plan` of another transform.
 
-    See Also:
-        ifftn
+    See Also
+    --------
+    ifftn
 
-    Examples:
-        >>> cp.scipy.fftpack.fftn([[1.0, 2.0], [3.0, 4.0]]).real
-        array([[10., -2.],
-               [-4.,  0.]])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.fftn([[1.0, 2.0], [3.0, 4.0]]).real
+    array([[10., -2.],
+           [-4.,  0.]])
     """
     return _spectra.FUNCTIONS["fftn"](x, shape, axes, plan=plan)
 
@@ -165,26 +225,38 @@ def ifftn(
 ) -> ndarray:
     """Computes the inverse of `fftn`.
 
-    Args:
-        x: real or complex values.
-        shape: the number of points along each axis: the array is truncated or padded with zeros.
-        axes: the axes.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real or complex values.
+    shape : int or tuple of ints, optional
+        The number of points along each axis: the array is truncated or padded with zeros.
+    axes : int or tuple of ints, optional
+        The axes.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for fewer than one point, axes that do not exist, or a `plan` of another transform.
+    Raises
+    ------
+    ValueError
+        For fewer than one point, axes that do not exist, or a `plan` of another transform.
 
-    See Also:
-        fftn
+    See Also
+    --------
+    fftn
 
-    Examples:
-        >>> cp.scipy.fftpack.ifftn([[4.0, 0.0], [0.0, 0.0]]).real
-        array([[1., 1.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.ifftn([[4.0, 0.0], [0.0, 0.0]]).real
+    array([[1., 1.],
+           [1., 1.]])
     """
     return _spectra.FUNCTIONS["ifftn"](x, shape, axes, plan=plan)
 
@@ -196,26 +268,39 @@ def rfft(
     """Returns the first half of the discrete Fourier transform of real points, as real numbers: y[0], then the real and
     the imaginary part of y[1], and so on.
 
-    Args:
-        x: real points.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis.
-        overwrite_x: has no effect.
-        plan: what `get_fft_plan` returned with `value_type="R2C"`; the transform must be its own.
+    Parameters
+    ----------
+    x : array_like
+        Real points.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis.
+    overwrite_x : bool, default False
+        Has no effect.
+    plan : Plan, optional
+        What `get_fft_plan` returned with `value_type="R2C"`; the transform must be its own.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array with n elements along the axis.
 
-    Raises:
-        TypeError: for complex points.
-        ValueError: for fewer than one point, or a `plan` of another transform.
+    Raises
+    ------
+    TypeError
+        For complex points.
+    ValueError
+        For fewer than one point, or a `plan` of another transform.
 
-    See Also:
-        fft, irfft, cuprous.fft.rfft
+    See Also
+    --------
+    fft, irfft, cuprous.fft.rfft
 
-    Examples:
-        >>> cp.scipy.fftpack.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
-        array([10., -2.,  2., -2.])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.rfft([1.0, 2.0, 3.0, 4.0]).round(6)
+    array([10., -2.,  2., -2.])
     """
     a = array(x)
     if is_complex(a):
@@ -235,25 +320,37 @@ def rfft(
 def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool = False) -> ndarray:
     """Computes the inverse of `rfft`.
 
-    Args:
-        x: real values in the order of `rfft`.
-        n: the number of points: the array is truncated or padded with zeros.
-        axis: the axis.
-        overwrite_x: has no effect.
+    Parameters
+    ----------
+    x : array_like
+        Real values in the order of `rfft`.
+    n : int, optional
+        The number of points: the array is truncated or padded with zeros.
+    axis : int, default -1
+        The axis.
+    overwrite_x : bool, default False
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A real array.
 
-    Raises:
-        TypeError: for complex values.
-        ValueError: for fewer than one point.
+    Raises
+    ------
+    TypeError
+        For complex values.
+    ValueError
+        For fewer than one point.
 
-    See Also:
-        rfft, ifft, cuprous.fft.irfft
+    See Also
+    --------
+    rfft, ifft, cuprous.fft.irfft
 
-    Examples:
-        >>> cp.scipy.fftpack.irfft([10.0, -2.0, 2.0, -2.0]).round(6)
-        array([1., 2., 3., 4.])
+    Examples
+    --------
+    >>> cp.scipy.fftpack.irfft([10.0, -2.0, 2.0, -2.0]).round(6)
+    array([1., 2., 3., 4.])
     """
     a = array(x)
     if is_complex(a):

@@ -44,25 +44,37 @@ def __getattr__(name: str) -> Any:
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """Computes `PchipInterpolator(xi, yi, axis)(x)`, or its derivative of order `der` (or a list, for several orders).
 
-    Args:
-        xi: increasing coordinates of the points.
-        yi: the values at the points, along `axis`.
-        x: where to evaluate.
-        der: the order of the derivative, or a list of orders.
-        axis: the axis of `yi`.
+    Parameters
+    ----------
+    xi : array_like
+        Increasing coordinates of the points.
+    yi : array_like
+        The values at the points, along `axis`.
+    x : object
+        Where to evaluate.
+    der : int or sequence of ints, default 0
+        The order of the derivative, or a list of orders.
+    axis : int, default 0
+        The axis of `yi`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the values, or a list of arrays.
 
-    Raises:
-        ValueError: for inconsistent shapes, coordinates that do not increase, and complex values.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, coordinates that do not increase, and complex values.
 
-    See Also:
-        PchipInterpolator
+    See Also
+    --------
+    PchipInterpolator
 
-    Examples:
-        >>> cp.scipy.interpolate.pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 0.5)
-        array(0.3125)
+    Examples
+    --------
+    >>> cp.scipy.interpolate.pchip_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 0.5)
+    array(0.3125)
     """
     pieces = PchipInterpolator(xi, yi, axis)
     return pieces(x, der) if isinstance(der, int) else [pieces(x, nu) for nu in der]

@@ -28,21 +28,30 @@ _map = _core.map
 class BSpline:
     """A spline as a linear combination of B-splines; calling it evaluates it.
 
-    Args:
-        t: the knots, non-decreasing: at least 2 k + 2.
-        c: the coefficients along `axis`: at least as many as there are knots minus k + 1.
-        k: the degree.
-        extrapolate: whether the outermost polynomials continue beyond the first and last k + 1 knots (otherwise NaN);
-            "periodic" repeats the spline.
-        axis: the axis of `c`.
+    Parameters
+    ----------
+    t : array_like
+        The knots, non-decreasing: at least 2 k + 2.
+    c : array_like
+        The coefficients along `axis`: at least as many as there are knots minus k + 1.
+    k : int
+        The degree.
+    extrapolate : bool, default True
+        Whether the outermost polynomials continue beyond the first and last k + 1 knots (otherwise NaN); "periodic"
+        repeats the spline.
+    axis : int, default 0
+        The axis of `c`.
 
-    Raises:
-        ValueError: for inconsistent shapes, and decreasing knots.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and decreasing knots.
 
-    Examples:
-        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-        >>> line(0.5)
-        array(3.)
+    Examples
+    --------
+    >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+    >>> line(0.5)
+    array(3.)
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -72,19 +81,27 @@ class BSpline:
     def construct_fast(cls, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> BSpline:
         """Returns a spline without checks of the arguments, which are those of the class.
 
-        Args:
-            t: the knots.
-            c: the coefficients, with their axis in front.
-            k: the degree.
-            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
-            axis: the position of that axis in results.
+        Parameters
+        ----------
+        t : array_like
+            The knots.
+        c : array_like
+            The coefficients, with their axis in front.
+        k : int
+            The degree.
+        extrapolate : bool, default True
+            Whether the outermost polynomials continue; "periodic" repeats the spline.
+        axis : int, default 0
+            The position of that axis in results.
 
-        Returns:
-            A `BSpline`.
+        Returns
+        -------
+        BSpline
 
-        Examples:
-            >>> cp.scipy.interpolate.BSpline.construct_fast([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)(0.5)
-            array(3.)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.BSpline.construct_fast([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)(0.5)
+        array(3.)
         """
         spline = object.__new__(cls)
         spline.t, spline.c, spline.k = _core.cast(array(t), "float64"), real_or_complex(array(c)), int(k)
@@ -95,16 +112,21 @@ class BSpline:
     def basis_element(cls, t: Any, extrapolate: Any = True) -> BSpline:
         """Returns the B-spline with these knots, whose degree is their number minus 2.
 
-        Args:
-            t: the knots, non-decreasing.
-            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
+        Parameters
+        ----------
+        t : array_like
+            The knots, non-decreasing.
+        extrapolate : bool, default True
+            Whether the outermost polynomials continue; "periodic" repeats the spline.
 
-        Returns:
-            A `BSpline`.
+        Returns
+        -------
+        BSpline
 
-        Examples:
-            >>> cp.scipy.interpolate.BSpline.basis_element([0.0, 1.0, 2.0])(0.5)
-            array(0.5)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.BSpline.basis_element([0.0, 1.0, 2.0])(0.5)
+        array(0.5)
         """
         knots = _core.cast(array(t), "float64")
         k = knots.size - 2
@@ -118,22 +140,31 @@ class BSpline:
     def design_matrix(x: Any, t: Any, k: int, extrapolate: Any = False) -> csr_array:
         """Returns the values of all B-splines at points, as a sparse matrix with a row for each point.
 
-        Args:
-            x: the points, 1-d.
-            t: the knots, non-decreasing.
-            k: the degree.
-            extrapolate: whether the outermost polynomials continue; "periodic" repeats the spline.
+        Parameters
+        ----------
+        x : array_like
+            The points, 1-d.
+        t : array_like
+            The knots, non-decreasing.
+        k : int
+            The degree.
+        extrapolate : bool, default False
+            Whether the outermost polynomials continue; "periodic" repeats the spline.
 
-        Returns:
-            A `scipy.sparse.csr_array`.
+        Returns
+        -------
+        csr_array
 
-        Raises:
-            ValueError: for knots that decrease or are too few, negative degrees, and points outside of the knots
-                unless `extrapolate`.
+        Raises
+        ------
+        ValueError
+            For knots that decrease or are too few, negative degrees, and points outside of the knots unless
+            `extrapolate`.
 
-        Examples:
-            >>> cp.scipy.interpolate.BSpline.design_matrix([0.25], [0.0, 0.0, 1.0, 1.0], 1).toarray()
-            array([[0.75, 0.25]])
+        Examples
+        --------
+        >>> cp.scipy.interpolate.BSpline.design_matrix([0.25], [0.0, 0.0, 1.0, 1.0], 1).toarray()
+        array([[0.75, 0.25]])
         """
         sites, knots = (_core.cast(array(a), "float64") for a in (x, t))
         if knots.ndim != 1 or bool(cp.any(knots[1:] < knots[:-1])):
@@ -188,16 +219,20 @@ class BSpline:
     def derivative(self, nu: int = 1) -> BSpline:
         """Returns the derivative of order `nu`; for negative orders an antiderivative.
 
-        Args:
-            nu: the order.
+        Parameters
+        ----------
+        nu : int, default 1
+            The order.
 
-        Returns:
-            A `BSpline`.
+        Returns
+        -------
+        BSpline
 
-        Examples:
-            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-            >>> line.derivative()(0.5)
-            array(2.)
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+        >>> line.derivative()(0.5)
+        array(2.)
         """
         if nu < 0:
             return self.antiderivative(-nu)
@@ -217,16 +252,20 @@ class BSpline:
     def antiderivative(self, nu: int = 1) -> BSpline:
         """Returns the antiderivative of order `nu` that is 0 at the first knot.
 
-        Args:
-            nu: the order.
+        Parameters
+        ----------
+        nu : int, default 1
+            The order.
 
-        Returns:
-            A `BSpline`.
+        Returns
+        -------
+        BSpline
 
-        Examples:
-            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-            >>> line.antiderivative()(1.0)
-            array(3.)
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+        >>> line.antiderivative()(1.0)
+        array(3.)
         """
         if nu < 0:
             return self.derivative(-nu)
@@ -243,18 +282,25 @@ class BSpline:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
         """Returns the integral from `a` to `b`.
 
-        Args:
-            a: the lower end.
-            b: the upper end.
-            extrapolate: as for the class; False integrates over the part between the first and last knot.
+        Parameters
+        ----------
+        a : array_like
+            The lower end.
+        b : array_like
+            The upper end.
+        extrapolate : bool or str, optional
+            As for the class; False integrates over the part between the first and last knot.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array with the other axes of the coefficients.
 
-        Examples:
-            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-            >>> line.integrate(0.0, 1.0)
-            array(3.)
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+        >>> line.integrate(0.0, 1.0)
+        array(3.)
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         first, end = self.t[self.k], self.t[self.t.size - self.k - 1]
@@ -302,35 +348,49 @@ def make_interp_spline(
     """Returns the spline through points. Degrees above 3 and user-defined knots solve a dense system with one equation
     per point.
 
-    Args:
-        x: increasing coordinates.
-        y: the values along `axis`.
-        k: the degree.
-        t: the knots, non-decreasing: k + 1 more than points. By default those of "not-a-knot" for odd degrees, and for
-            even degrees the midpoints between points, with the first and last coordinates repeated k + 1 times at the
-            ends.
-        bc_type: for degree 3, as for `CubicSpline`, except "periodic"; None is "not-a-knot". Each end may be a list of
-            one condition.
-        axis: the axis of `y`.
-        check_finite: whether to raise for values that are not finite; coordinates are always checked.
+    Parameters
+    ----------
+    x : array_like
+        Increasing coordinates.
+    y : array_like
+        The values along `axis`.
+    k : int, default 3
+        The degree.
+    t : array_like, optional
+        The knots, non-decreasing: k + 1 more than points. By default those of "not-a-knot" for odd degrees, and for
+        even degrees the midpoints between points, with the first and last coordinates repeated k + 1 times at the ends.
+    bc_type : str or pair, optional
+        For degree 3, as for `CubicSpline`, except "periodic"; None is "not-a-knot". Each end may be a list of one
+        condition.
+    axis : int, default 0
+        The axis of `y`.
+    check_finite : bool, default True
+        Whether to raise for values that are not finite; coordinates are always checked.
 
-    Returns:
-        A `BSpline`.
+    Returns
+    -------
+    BSpline
 
-    Raises:
-        NotImplementedError: for periodic splines, conditions for degrees other than 3 or together with knots, and
-            several conditions at one end.
-        ValueError: for inconsistent shapes, negative degrees, too few points or knots, coordinates that do not
-            increase, knots that decrease or leave points out, unknown conditions, and a condition at only one end.
-        LinAlgError: if no spline with these knots passes through the points.
+    Raises
+    ------
+    NotImplementedError
+        For periodic splines, conditions for degrees other than 3 or together with knots, and several conditions at one
+        end.
+    ValueError
+        For inconsistent shapes, negative degrees, too few points or knots, coordinates that do not increase, knots that
+        decrease or leave points out, unknown conditions, and a condition at only one end.
+    LinAlgError
+        If no spline with these knots passes through the points.
 
-    See Also:
-        BSpline, CubicSpline
+    See Also
+    --------
+    BSpline, CubicSpline
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
-        >>> curve(1.5).round(6)
-        array(3.375)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
+    >>> curve(1.5).round(6)
+    array(3.375)
     """
     k = operator.index(k)
     if k < 0:

@@ -20,23 +20,33 @@ _CONDITIONS = {"clamped": (1, 0.0), "natural": (2, 0.0)}
 class CubicHermiteSpline(PPoly):
     """Piecewise cubics through points with given slopes.
 
-    Args:
-        x: increasing coordinates.
-        y: the values along `axis`.
-        dydx: the slopes, of the same shape.
-        axis: the axis of `y`.
-        extrapolate: as for `PPoly`.
+    Parameters
+    ----------
+    x : array_like
+        Increasing coordinates.
+    y : array_like
+        The values along `axis`.
+    dydx : array_like
+        The slopes, of the same shape.
+    axis : int, default 0
+        The axis of `y`.
+    extrapolate : bool or str, optional
+        As for `PPoly`.
 
-    Raises:
-        ValueError: for inconsistent shapes, and coordinates that do not increase.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and coordinates that do not increase.
 
-    See Also:
-        Akima1DInterpolator, PchipInterpolator, CubicSpline, PPoly
+    See Also
+    --------
+    Akima1DInterpolator, PchipInterpolator, CubicSpline, PPoly
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 2.0])
-        >>> curve(0.5)
-        array(0.25)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 2.0])
+    >>> curve(0.5)
+    array(0.25)
     """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -54,26 +64,35 @@ class CubicHermiteSpline(PPoly):
 class CubicSpline(CubicHermiteSpline):
     """Piecewise cubics through points, with continuous second derivatives.
 
-    Args:
-        x: increasing coordinates.
-        y: the values along `axis`.
-        axis: the axis of `y`.
-        bc_type: the end conditions: "not-a-knot" (continuous third derivative), "periodic", "clamped" (slope 0),
-            "natural" (second derivative 0), or a pair of conditions, each of which may be (order of a derivative, its
-            value).
-        extrapolate: as for `PPoly`; by default "periodic" for periodic splines, otherwise True.
+    Parameters
+    ----------
+    x : array_like
+        Increasing coordinates.
+    y : array_like
+        The values along `axis`.
+    axis : int, default 0
+        The axis of `y`.
+    bc_type : str, default "not-a-knot"
+        The end conditions: "not-a-knot" (continuous third derivative), "periodic", "clamped" (slope 0), "natural"
+        (second derivative 0), or a pair of conditions, each of which may be (order of a derivative, its value).
+    extrapolate : bool or str, optional
+        As for `PPoly`; by default "periodic" for periodic splines, otherwise True.
 
-    Raises:
-        ValueError: for inconsistent shapes, coordinates that do not increase, values that are not finite, unknown
-            conditions, and "periodic" with different first and last values.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, coordinates that do not increase, values that are not finite, unknown conditions, and
+        "periodic" with different first and last values.
 
-    See Also:
-        Akima1DInterpolator, PchipInterpolator, PPoly
+    See Also
+    --------
+    Akima1DInterpolator, PchipInterpolator, PPoly
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0])
-        >>> curve([0.5, 1.5]).round(6)
-        array([0.25, 2.25])
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0])
+    >>> curve([0.5, 1.5]).round(6)
+    array([0.25, 2.25])
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
@@ -195,22 +214,31 @@ class PchipInterpolator(CubicHermiteSpline):
     """Piecewise cubics that preserve monotonicity (F. N. Fritsch and J. Butland, SIAM Journal on Scientific and
     Statistical Computing 5 (1984)).
 
-    Args:
-        x: increasing coordinates.
-        y: the values along `axis`.
-        axis: the axis of `y`.
-        extrapolate: as for `PPoly`.
+    Parameters
+    ----------
+    x : array_like
+        Increasing coordinates.
+    y : array_like
+        The values along `axis`.
+    axis : int, default 0
+        The axis of `y`.
+    extrapolate : bool or str, optional
+        As for `PPoly`.
 
-    Raises:
-        ValueError: for inconsistent shapes, coordinates that do not increase, and complex values.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, coordinates that do not increase, and complex values.
 
-    See Also:
-        CubicHermiteSpline, Akima1DInterpolator, CubicSpline, PPoly
+    See Also
+    --------
+    CubicHermiteSpline, Akima1DInterpolator, CubicSpline, PPoly
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
-        >>> curve(0.5)
-        array(0.3125)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.PchipInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+    >>> curve(0.5)
+    array(0.3125)
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -248,22 +276,33 @@ def _one_sided(h: ndarray, next_h: ndarray, steep: ndarray, next_steep: ndarray)
 class Akima1DInterpolator(CubicHermiteSpline):
     """Piecewise cubics whose slopes depend only on the five nearest points (H. Akima, Journal of the ACM 17 (1970)).
 
-    Args:
-        x, y, axis: as for `CubicHermiteSpline`.
-        method: "akima", or "makima" (which prefers the flatter side if the slopes on each side are equal).
-        extrapolate: as for `CubicHermiteSpline`, but False by default.
+    Parameters
+    ----------
+    x, y : object
+        As for `CubicHermiteSpline`.
+    axis : int, default 0
+        As for `CubicHermiteSpline`.
+    method : {"akima", "makima"}, default "akima"
+        "akima", or "makima" (which prefers the flatter side if the slopes on each side are equal).
+    extrapolate : bool or str, optional
+        As for `CubicHermiteSpline`, but False by default.
 
-    Raises:
-        ValueError: as for `CubicHermiteSpline`, and for complex values.
-        NotImplementedError: for unknown methods.
+    Raises
+    ------
+    ValueError
+        As for `CubicHermiteSpline`, and for complex values.
+    NotImplementedError
+        For unknown methods.
 
-    See Also:
-        PchipInterpolator, CubicSpline, PPoly
+    See Also
+    --------
+    PchipInterpolator, CubicSpline, PPoly
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 4.0, 9.0, 16.0])
-        >>> curve(1.5)
-        array(2.25)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 1.0, 4.0, 9.0, 16.0])
+    >>> curve(1.5)
+    array(2.25)
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:

@@ -32,31 +32,45 @@ def make_lsq_spline(
 ) -> BSpline:
     """Returns the spline with given knots that is nearest to points, by a dense system of least squares.
 
-    Args:
-        x: the coordinates, non-decreasing.
-        y: the values along `axis`.
-        t: the knots, non-decreasing, with k + 1 at each end.
-        k: the degree.
-        w: the weights of the points.
-        axis: the axis of `y`.
-        check_finite: whether to raise for values that are not finite.
-        method: "qr" or "norm-eq"; both are solved in the same way.
+    Parameters
+    ----------
+    x : array_like
+        The coordinates, non-decreasing.
+    y : array_like
+        The values along `axis`.
+    t : array_like
+        The knots, non-decreasing, with k + 1 at each end.
+    k : int, default 3
+        The degree.
+    w : array_like, optional
+        The weights of the points.
+    axis : int, default 0
+        The axis of `y`.
+    check_finite : bool, default True
+        Whether to raise for values that are not finite.
+    method : {"qr", "norm-eq"}, default "qr"
+        "qr" or "norm-eq"; both are solved in the same way.
 
-    Returns:
-        A `BSpline`.
+    Returns
+    -------
+    BSpline
 
-    Raises:
-        ValueError: for inconsistent shapes, negative degrees, too few points, coordinates or knots that decrease, and
-            points outside of the knots.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, negative degrees, too few points, coordinates or knots that decrease, and points
+        outside of the knots.
 
-    See Also:
-        BSpline, make_interp_spline
+    See Also
+    --------
+    BSpline, make_interp_spline
 
-    Examples:
-        >>> x = cp.linspace(0.0, 1.0, 9)
-        >>> line = cp.scipy.interpolate.make_lsq_spline(x, 2.0 * x + 1.0, [0.0, 0.0, 1.0, 1.0], 1)
-        >>> line(0.25).round(6)
-        array(1.5)
+    Examples
+    --------
+    >>> x = cp.linspace(0.0, 1.0, 9)
+    >>> line = cp.scipy.interpolate.make_lsq_spline(x, 2.0 * x + 1.0, [0.0, 0.0, 1.0, 1.0], 1)
+    >>> line(0.25).round(6)
+    array(1.5)
     """
     sites, knots = (_core.cast(array(a), "float64") for a in (x, t))
     values = real_or_complex(array(y))
@@ -115,23 +129,32 @@ def _derived(tck: Any, n: int) -> Any:
 def splder(tck: Any, n: int = 1) -> Any:
     """Returns the derivative of a spline.
 
-    Args:
-        tck: a `BSpline`, or a tuple of knots, coefficients and degree.
-        n: the order.
+    Parameters
+    ----------
+    tck : BSpline
+        A `BSpline`, or a tuple of knots, coefficients and degree.
+    n : int, default 1
+        The order.
 
-    Returns:
+    Returns
+    -------
+    BSpline
         A `BSpline` or a tuple, as given.
 
-    Raises:
-        ValueError: for an order beyond the degree.
+    Raises
+    ------
+    ValueError
+        For an order beyond the degree.
 
-    See Also:
-        splantider, BSpline.derivative
+    See Also
+    --------
+    splantider, BSpline.derivative
 
-    Examples:
-        >>> t, c, k = cp.scipy.interpolate.splder(([0.0, 0.0, 1.0, 1.0], [2.0, 4.0, 0.0, 0.0], 1))
-        >>> c[0]
-        array(2.)
+    Examples
+    --------
+    >>> t, c, k = cp.scipy.interpolate.splder(([0.0, 0.0, 1.0, 1.0], [2.0, 4.0, 0.0, 0.0], 1))
+    >>> c[0]
+    array(2.)
     """
     return _derived(tck, operator.index(n))
 
@@ -139,23 +162,32 @@ def splder(tck: Any, n: int = 1) -> Any:
 def splantider(tck: Any, n: int = 1) -> Any:
     """Returns the antiderivative of a spline that is 0 at the first knot.
 
-    Args:
-        tck: a `BSpline`, or a tuple of knots, coefficients and degree.
-        n: the order.
+    Parameters
+    ----------
+    tck : BSpline
+        A `BSpline`, or a tuple of knots, coefficients and degree.
+    n : int, default 1
+        The order.
 
-    Returns:
+    Returns
+    -------
+    BSpline
         A `BSpline` or a tuple, as given.
 
-    Raises:
-        ValueError: for a negative order beyond the degree.
+    Raises
+    ------
+    ValueError
+        For a negative order beyond the degree.
 
-    See Also:
-        splder, BSpline.antiderivative
+    See Also
+    --------
+    splder, BSpline.antiderivative
 
-    Examples:
-        >>> spline = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-        >>> cp.scipy.interpolate.splantider(spline)(1.0)
-        array(3.)
+    Examples
+    --------
+    >>> spline = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+    >>> cp.scipy.interpolate.splantider(spline)(1.0)
+    array(3.)
     """
     return _derived(tck, -operator.index(n))
 
@@ -163,27 +195,41 @@ def splantider(tck: Any, n: int = 1) -> Any:
 class UnivariateSpline:
     """A smoothing spline of one variable. Its knots are chosen on the host by SciPy; it is evaluated on the device.
 
-    Args:
-        x: the coordinates, non-decreasing, strictly so for s = 0; read on the host.
-        y: the values, read on the host.
-        w: the weights of the points.
-        bbox: the ends of the interval; None for the outermost points.
-        k: the degree, 1 to 5.
-        s: the bound of the weighted sum of squared distances; 0 interpolates. By default the number of points.
-        ext: what lies outside of the interval: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
-        check_finite: whether to raise for values that are not finite.
+    Parameters
+    ----------
+    x : array_like
+        The coordinates, non-decreasing, strictly so for s = 0; read on the host.
+    y : array_like
+        The values, read on the host.
+    w : array_like, optional
+        The weights of the points.
+    bbox : object, optional
+        The ends of the interval; None for the outermost points.
+    k : int, default 3
+        The degree, 1 to 5.
+    s : float, optional
+        The bound of the weighted sum of squared distances; 0 interpolates. By default the number of points.
+    ext : int, default 0
+        What lies outside of the interval: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
+    check_finite : bool, default False
+        Whether to raise for values that are not finite.
 
-    Raises:
-        ValueError: for inconsistent shapes, unordered coordinates, and unknown `k`, `s`, `ext`.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, unordered coordinates, and unknown `k`, `s`, `ext`.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        InterpolatedUnivariateSpline, LSQUnivariateSpline, CubicSpline
+    See Also
+    --------
+    InterpolatedUnivariateSpline, LSQUnivariateSpline, CubicSpline
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0], s=0)
-        >>> curve(1.5).round(6)
-        array(3.375)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0], s=0)
+    >>> curve(1.5).round(6)
+    array(3.375)
     """
 
     @on_array_device
@@ -207,13 +253,19 @@ class UnivariateSpline:
     def __call__(self, x: Any, nu: int = 0, ext: Any = None) -> ndarray:
         """Evaluates the spline, or its derivative of order `nu`.
 
-        Args:
-            x: the points.
-            nu: the order of the derivative.
-            ext: what lies outside of the interval, as for the class.
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        nu : int, default 0
+            The order of the derivative.
+        ext : object, optional
+            What lies outside of the interval, as for the class.
 
-        Raises:
-            ValueError: for orders beyond the degree, an unknown `ext`, and points outside with "raise".
+        Raises
+        ------
+        ValueError
+            For orders beyond the degree, an unknown `ext`, and points outside with "raise".
         """
         beyond = self.ext if ext is None else _BEYOND.get(ext)
         if beyond is None:
@@ -235,12 +287,15 @@ class UnivariateSpline:
     def get_knots(self) -> ndarray:
         """Returns the knots, each end once.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A vector.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0], s=0).get_knots()
-            array([0., 3.])
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0], s=0).get_knots()
+        array([0., 3.])
         """
         t, k = self._spline.t, self._spline.k
         return t[k : t.size - k]
@@ -248,24 +303,30 @@ class UnivariateSpline:
     def get_coeffs(self) -> ndarray:
         """Returns the coefficients.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A vector.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_coeffs()
-            array([2., 4.])
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_coeffs()
+        array([2., 4.])
         """
         return self._spline.c[: self._spline.t.size - self._spline.k - 1]
 
     def get_residual(self) -> float:
         """Returns the weighted sum of squared distances.
 
-        Returns:
+        Returns
+        -------
+        float
             A number.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_residual()
-            0.0
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).get_residual()
+        0.0
         """
         return float(self._on_host.get_residual())
 
@@ -273,14 +334,17 @@ class UnivariateSpline:
     def set_smoothing_factor(self, s: float) -> None:
         """Fits the spline again, with another bound and the knots found so far, on the host.
 
-        Args:
-            s: the bound.
+        Parameters
+        ----------
+        s : float
+            The bound.
 
-        Examples:
-            >>> curve = cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
-            >>> curve.set_smoothing_factor(0.0)
-            >>> curve(2.0).round(6)
-            array(8.)
+        Examples
+        --------
+        >>> curve = cp.scipy.interpolate.UnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
+        >>> curve.set_smoothing_factor(0.0)
+        >>> curve(2.0).round(6)
+        array(8.)
         """
         self._on_host.set_smoothing_factor(s)
         self._set(self._on_host)
@@ -288,31 +352,42 @@ class UnivariateSpline:
     def derivatives(self, x: Any) -> ndarray:
         """Returns the value and all derivatives at a point.
 
-        Args:
-            x: the point.
+        Parameters
+        ----------
+        x : object
+            The point.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A vector of k + 1 elements.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).derivatives(0.5)
-            array([3., 2.])
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).derivatives(0.5)
+        array([3., 2.])
         """
         return cp.stack([self(x, nu) for nu in range(self._spline.k + 1)])
 
     def integral(self, a: float, b: float) -> ndarray:
         """Returns the integral from `a` to `b` of the spline, which is 0 outside of its interval.
 
-        Args:
-            a: the lower end.
-            b: the upper end.
+        Parameters
+        ----------
+        a : float
+            The lower end.
+        b : float
+            The upper end.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A 0-d array.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).integral(0.0, 1.0)
-            array(3.)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).integral(0.0, 1.0)
+        array(3.)
         """
         return self._spline.integrate(a, b, extrapolate=False)
 
@@ -324,33 +399,43 @@ class UnivariateSpline:
     def derivative(self, n: int = 1) -> UnivariateSpline:
         """Returns the derivative as a spline.
 
-        Args:
-            n: the order.
+        Parameters
+        ----------
+        n : int, default 1
+            The order.
 
-        Returns:
-            A `UnivariateSpline`.
+        Returns
+        -------
+        UnivariateSpline
 
-        Raises:
-            ValueError: for an order beyond the degree.
+        Raises
+        ------
+        ValueError
+            For an order beyond the degree.
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).derivative()(0.5)
-            array(2.)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).derivative()(0.5)
+        array(2.)
         """
         return self._derived(splder(self._spline, n))
 
     def antiderivative(self, n: int = 1) -> UnivariateSpline:
         """Returns the antiderivative that is 0 at the first knot as a spline.
 
-        Args:
-            n: the order.
+        Parameters
+        ----------
+        n : int, default 1
+            The order.
 
-        Returns:
-            A `UnivariateSpline`.
+        Returns
+        -------
+        UnivariateSpline
 
-        Examples:
-            >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).antiderivative()(1.0)
-            array(3.)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.UnivariateSpline([0.0, 1.0], [2.0, 4.0], k=1, s=0).antiderivative()(1.0)
+        array(3.)
         """
         return self._derived(splantider(self._spline, n))
 
@@ -358,26 +443,39 @@ class UnivariateSpline:
 class InterpolatedUnivariateSpline(UnivariateSpline):
     """The spline through points: a `UnivariateSpline` with s = 0.
 
-    Args:
-        x: the coordinates, strictly increasing, read on the host.
-        y: the values, read on the host.
-        w: the weights of the points.
-        bbox: the ends of the interval; None for the outermost points.
-        k: the degree, 1 to 5.
-        ext: what lies outside of the interval, as for `UnivariateSpline`.
-        check_finite: whether to raise for values that are not finite.
+    Parameters
+    ----------
+    x : array_like
+        The coordinates, strictly increasing, read on the host.
+    y : array_like
+        The values, read on the host.
+    w : array_like, optional
+        The weights of the points.
+    bbox : object, optional
+        The ends of the interval; None for the outermost points.
+    k : int, default 3
+        The degree, 1 to 5.
+    ext : int, default 0
+        What lies outside of the interval, as for `UnivariateSpline`.
+    check_finite : bool, default False
+        Whether to raise for values that are not finite.
 
-    Raises:
-        ValueError: for inconsistent shapes, coordinates that do not increase, and unknown `k`, `ext`.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, coordinates that do not increase, and unknown `k`, `ext`.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        UnivariateSpline, make_interp_spline
+    See Also
+    --------
+    UnivariateSpline, make_interp_spline
 
-    Examples:
-        >>> curve = cp.scipy.interpolate.InterpolatedUnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
-        >>> curve(1.5).round(6)
-        array(3.375)
+    Examples
+    --------
+    >>> curve = cp.scipy.interpolate.InterpolatedUnivariateSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 8.0, 27.0])
+    >>> curve(1.5).round(6)
+    array(3.375)
     """
 
     @on_array_device
@@ -392,28 +490,41 @@ class InterpolatedUnivariateSpline(UnivariateSpline):
 class LSQUnivariateSpline(UnivariateSpline):
     """The spline with given inner knots that is nearest to points, fitted on the host by SciPy.
 
-    Args:
-        x: the coordinates, increasing, read on the host.
-        y: the values, read on the host.
-        t: the inner knots.
-        w: the weights of the points.
-        bbox: the ends of the interval; None for the outermost points.
-        k: the degree, 1 to 5.
-        ext: what lies outside of the interval, as for `UnivariateSpline`.
-        check_finite: whether to raise for values that are not finite.
+    Parameters
+    ----------
+    x : array_like
+        The coordinates, increasing, read on the host.
+    y : array_like
+        The values, read on the host.
+    t : array_like
+        The inner knots.
+    w : array_like, optional
+        The weights of the points.
+    bbox : object, optional
+        The ends of the interval; None for the outermost points.
+    k : int, default 3
+        The degree, 1 to 5.
+    ext : int, default 0
+        What lies outside of the interval, as for `UnivariateSpline`.
+    check_finite : bool, default False
+        Whether to raise for values that are not finite.
 
-    Raises:
-        ValueError: for inconsistent shapes, unordered coordinates, knots without points between them, and unknown `k`,
-            `ext`.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, unordered coordinates, knots without points between them, and unknown `k`, `ext`.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        UnivariateSpline, make_lsq_spline
+    See Also
+    --------
+    UnivariateSpline, make_lsq_spline
 
-    Examples:
-        >>> x = cp.linspace(0.0, 3.0, 9)
-        >>> cp.scipy.interpolate.LSQUnivariateSpline(x, x**3, [1.5])(2.0).round(6)
-        array(8.)
+    Examples
+    --------
+    >>> x = cp.linspace(0.0, 3.0, 9)
+    >>> cp.scipy.interpolate.LSQUnivariateSpline(x, x**3, [1.5])(2.0).round(6)
+    array(8.)
     """
 
     @on_array_device

@@ -18,28 +18,41 @@ from cuprous.scipy.interpolate._bsplines import basis, make_interp_spline
 class RegularGridInterpolator:
     """An interpolating function on a rectilinear grid; calling it evaluates it.
 
-    Args:
-        points: increasing (or decreasing) coordinates, one vector for each axis.
-        values: an array whose first axes are the grid's.
-        method: "linear" (or "slinear"), "nearest" (ties go down) or "cubic" (exact not-a-knot splines; SciPy solves
-            them to a tolerance).
-        bounds_error: whether to raise for points outside the grid, which waits for the device.
-        fill_value: the value outside the grid otherwise; None extrapolates.
-        solver: not supported.
-        solver_args: not supported.
+    Parameters
+    ----------
+    points : array_like
+        Increasing (or decreasing) coordinates, one vector for each axis.
+    values : array_like
+        An array whose first axes are the grid's.
+    method : {"linear", "slinear", "nearest", "cubic"}, default "linear"
+        "linear" (or "slinear"), "nearest" (ties go down) or "cubic" (exact not-a-knot splines; SciPy solves them to a
+        tolerance).
+    bounds_error : bool, default True
+        Whether to raise for points outside the grid, which waits for the device.
+    fill_value : number, optional
+        The value outside the grid otherwise; None extrapolates.
+    solver : str, optional
+        Not supported.
+    solver_args : dict, optional
+        Not supported.
 
-    Raises:
-        NotImplementedError: for the methods "quintic" and "pchip", `solver` and `solver_args`.
-        ValueError: for points that do not match the values, a complex fill value for real ones, and evaluation outside
-            the grid with `bounds_error`.
+    Raises
+    ------
+    NotImplementedError
+        For the methods "quintic" and "pchip", `solver` and `solver_args`.
+    ValueError
+        For points that do not match the values, a complex fill value for real ones, and evaluation outside the grid
+        with `bounds_error`.
 
-    See Also:
-        NearestNDInterpolator, interpn, cuprous.scipy.ndimage.map_coordinates
+    See Also
+    --------
+    NearestNDInterpolator, interpn, cuprous.scipy.ndimage.map_coordinates
 
-    Examples:
-        >>> f = cp.scipy.interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
-        >>> f([[0.5, 1.0]])
-        array([1.5])
+    Examples
+    --------
+    >>> f = cp.scipy.interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
+    >>> f([[0.5, 1.0]])
+    array([1.5])
     """
 
     def __init__(
@@ -165,25 +178,38 @@ def interpn(
 ) -> ndarray:
     """Computes `RegularGridInterpolator(points, values, …)(xi)`.
 
-    Args:
-        points: increasing (or decreasing) coordinates, one vector for each axis.
-        values: an array whose first axes are the grid's.
-        xi: the points to evaluate at, with the coordinates along the last axis.
-        method: as for `RegularGridInterpolator`.
-        bounds_error: whether to raise for points outside the grid, which waits for the device.
-        fill_value: the value outside the grid otherwise; None extrapolates.
+    Parameters
+    ----------
+    points : array_like
+        Increasing (or decreasing) coordinates, one vector for each axis.
+    values : array_like
+        An array whose first axes are the grid's.
+    xi : array_like
+        The points to evaluate at, with the coordinates along the last axis.
+    method : str, default "linear"
+        As for `RegularGridInterpolator`.
+    bounds_error : bool, default True
+        Whether to raise for points outside the grid, which waits for the device.
+    fill_value : number, optional
+        The value outside the grid otherwise; None extrapolates.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the values at the points.
 
-    Raises:
-        ValueError: for points that do not match the values, and points outside the grid with `bounds_error`.
+    Raises
+    ------
+    ValueError
+        For points that do not match the values, and points outside the grid with `bounds_error`.
 
-    See Also:
-        NearestNDInterpolator, RegularGridInterpolator, cuprous.scipy.ndimage.map_coordinates
+    See Also
+    --------
+    NearestNDInterpolator, RegularGridInterpolator, cuprous.scipy.ndimage.map_coordinates
 
-    Examples:
-        >>> cp.scipy.interpolate.interpn(([0.0, 1.0], [0.0, 2.0]), cp.asarray([[0.0, 2.0], [1.0, 3.0]]), [[0.5, 1.0]])
-        array([1.5])
+    Examples
+    --------
+    >>> cp.scipy.interpolate.interpn(([0.0, 1.0], [0.0, 2.0]), cp.asarray([[0.0, 2.0], [1.0, 3.0]]), [[0.5, 1.0]])
+    array([1.5])
     """
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)

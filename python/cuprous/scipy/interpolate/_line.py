@@ -19,26 +19,39 @@ _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 class interp1d:
     """An interpolating function of one variable; calling it evaluates it.
 
-    Args:
-        x: the coordinates of the points.
-        y: the values along `axis`.
-        kind: "linear", "nearest" (ties go down), "nearest-up", "previous" (or "zero"), "next", or a spline: "slinear",
-            "quadratic", "cubic" or its degree.
-        axis: the axis of `y`.
-        copy: whether to copy `y`, so that later writes to it have no effect; `x` is always copied.
-        bounds_error: whether to raise outside the range of the points, which waits for the device; None raises unless
-            `fill_value` is given.
-        fill_value: the value outside the range, a pair (below, above), or "extrapolate".
-        assume_sorted: whether `x` is known to increase; otherwise the points are sorted.
+    Parameters
+    ----------
+    x : array_like
+        The coordinates of the points.
+    y : array_like
+        The values along `axis`.
+    kind : str, default "linear"
+        "linear", "nearest" (ties go down), "nearest-up", "previous" (or "zero"), "next", or a spline: "slinear",
+        "quadratic", "cubic" or its degree.
+    axis : int, default -1
+        The axis of `y`.
+    copy : bool, default True
+        Whether to copy `y`, so that later writes to it have no effect; `x` is always copied.
+    bounds_error : bool, optional
+        Whether to raise outside the range of the points, which waits for the device; None raises unless `fill_value` is
+        given.
+    fill_value : number, optional
+        The value outside the range, a pair (below, above), or "extrapolate".
+    assume_sorted : bool, default False
+        Whether `x` is known to increase; otherwise the points are sorted.
 
-    Raises:
-        NotImplementedError: for unknown kinds and negative degrees.
-        ValueError: for inconsistent or too few points, and evaluation outside their range with `bounds_error`.
+    Raises
+    ------
+    NotImplementedError
+        For unknown kinds and negative degrees.
+    ValueError
+        For inconsistent or too few points, and evaluation outside their range with `bounds_error`.
 
-    Examples:
-        >>> f = cp.scipy.interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 10.0, 40.0])
-        >>> f([0.5, 1.5])
-        array([ 5., 25.])
+    Examples
+    --------
+    >>> f = cp.scipy.interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 10.0, 40.0])
+    >>> f([0.5, 1.5])
+    array([ 5., 25.])
     """
 
     def __init__(

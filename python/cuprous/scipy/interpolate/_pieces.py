@@ -20,8 +20,10 @@ def real_or_complex(a: ndarray) -> ndarray:
 def breakpoints(x: Any) -> ndarray:
     """Returns strictly increasing float64 coordinates. Waits for the device to check them.
 
-    Raises:
-        ValueError: for anything else.
+    Raises
+    ------
+    ValueError
+        For anything else.
     """
     a = array(x)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -82,19 +84,27 @@ class Pieces:
     def construct_fast(cls: type[_Self], c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> _Self:
         """Returns a piecewise polynomial without checks of the arguments, which are those of the class.
 
-        Args:
-            c: the coefficients, with the axes of powers and pieces in front.
-            x: the breakpoints.
-            extrapolate: whether the outermost polynomials continue beyond the ends; "periodic" repeats them.
-            axis: the position of the pieces' axis in results.
+        Parameters
+        ----------
+        c : array_like
+            The coefficients, with the axes of powers and pieces in front.
+        x : array_like
+            The breakpoints.
+        extrapolate : bool, optional
+            Whether the outermost polynomials continue beyond the ends; "periodic" repeats them.
+        axis : int, default 0
+            The position of the pieces' axis in results.
 
-        Returns:
+        Returns
+        -------
+        object
             An instance of the class.
 
-        Examples:
-            >>> line = cp.scipy.interpolate.PPoly.construct_fast([[2.0], [1.0]], [0.0, 1.0])
-            >>> line(0.5)
-            array(2.)
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.PPoly.construct_fast([[2.0], [1.0]], [0.0, 1.0])
+        >>> line(0.5)
+        array(2.)
         """
         instance = object.__new__(cls)
         instance._set(real_or_complex(array(c)), _core.cast(array(x), "float64"), axis)
@@ -119,32 +129,42 @@ class Pieces:
     def derivative(self: _Self, nu: int = 1) -> _Self:
         """Returns the derivative of order `nu`; for negative orders an antiderivative.
 
-        Args:
-            nu: the order.
+        Parameters
+        ----------
+        nu : int, default 1
+            The order.
 
-        Returns:
+        Returns
+        -------
+        BPoly
             A `BPoly` for a `BPoly`, otherwise a `PPoly`.
 
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.derivative()(1.5)
-            array(3.)
+        Examples
+        --------
+        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
+        >>> square.derivative()(1.5)
+        array(3.)
         """
         return self.antiderivative(-nu) if nu < 0 else self._like(self._differentiated(nu))
 
     def antiderivative(self: _Self, nu: int = 1) -> _Self:
         """Returns the continuous antiderivative of order `nu` that is 0 at the first breakpoint.
 
-        Args:
-            nu: the order.
+        Parameters
+        ----------
+        nu : int, default 1
+            The order.
 
-        Returns:
+        Returns
+        -------
+        BPoly
             A `BPoly` for a `BPoly`, otherwise a `PPoly`.
 
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.antiderivative()(2.0)
-            array(8.)
+        Examples
+        --------
+        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
+        >>> square.antiderivative()(2.0)
+        array(8.)
         """
         if nu <= 0:
             return self.derivative(-nu)
@@ -183,18 +203,25 @@ class Pieces:
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> ndarray:
         """Returns the integral from `a` to `b`.
 
-        Args:
-            a: the lower end.
-            b: the upper end.
-            extrapolate: as for the class; by default as for the polynomial.
+        Parameters
+        ----------
+        a : array_like
+            The lower end.
+        b : array_like
+            The upper end.
+        extrapolate : bool or str, optional
+            As for the class; by default as for the polynomial.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array with the other axes of the coefficients.
 
-        Examples:
-            >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
-            >>> square.integrate(0.0, 2.0)
-            array(8.)
+        Examples
+        --------
+        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[3.0], [0.0], [0.0]]), [0.0, 2.0])
+        >>> square.integrate(0.0, 2.0)
+        array(8.)
         """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
@@ -205,19 +232,25 @@ class Pieces:
     def extend(self, c: Any, x: Any) -> None:
         """Adds pieces behind the last breakpoint or in front of the first one, in place.
 
-        Args:
-            c: the coefficients, of shape (any order, m, …).
-            x: the m new breakpoints.
+        Parameters
+        ----------
+        c : array_like
+            The coefficients, of shape (any order, m, …).
+        x : array_like
+            The m new breakpoints.
 
-        Raises:
-            ValueError: for inconsistent shapes, and breakpoints that are not sorted, in another order, or between those
-                that are there.
+        Raises
+        ------
+        ValueError
+            For inconsistent shapes, and breakpoints that are not sorted, in another order, or between those that are
+            there.
 
-        Examples:
-            >>> p = cp.scipy.interpolate.PPoly([[1.0]], [0.0, 1.0])
-            >>> p.extend([[5.0]], [2.0])
-            >>> p([0.5, 1.5])
-            array([1., 5.])
+        Examples
+        --------
+        >>> p = cp.scipy.interpolate.PPoly([[1.0]], [0.0, 1.0])
+        >>> p.extend([[5.0]], [2.0])
+        >>> p([0.5, 1.5])
+        array([1., 5.])
         """
         own, more, sites = self.c, real_or_complex(array(c)), _core.cast(array(x), "float64")
         if more.ndim < 2:
@@ -260,12 +293,18 @@ def _sorted(x: ndarray) -> bool:
 def periodic_integral(whole: Any, first: ndarray, last: ndarray, a: Any, b: Any) -> ndarray:
     """Returns the integral from `a` to `b` of the periodic continuation of a function.
 
-    Args:
-        whole: its antiderivative between `first` and `last`.
-        first: where a period begins.
-        last: where it ends.
-        a: the lower end.
-        b: the upper end.
+    Parameters
+    ----------
+    whole : scalar
+        Its antiderivative between `first` and `last`.
+    first : ndarray
+        Where a period begins.
+    last : ndarray
+        Where it ends.
+    a : array_like
+        The lower end.
+    b : array_like
+        The upper end.
     """
     a, b = (_core.cast(array(v), "float64") for v in (a, b))
     start, period = whole(first, extrapolate=True), last - first
@@ -281,9 +320,12 @@ def periodic_integral(whole: Any, first: ndarray, last: ndarray, a: Any, b: Any)
 def prepared(x: Any, y: Any, axis: int, dydx: Any = None) -> tuple[ndarray, ndarray, ndarray, int, Any]:
     """Returns breakpoints, their distances (as a column), values and slopes with the axis in front, and the axis.
 
-    Raises:
-        ValueError: for inconsistent shapes, and breakpoints that do not increase.
-        AxisError: if the axis does not exist.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and breakpoints that do not increase.
+    AxisError
+        If the axis does not exist.
     """
     sites, values = breakpoints(x), real_or_complex(array(y))
     axis = normalize_axis(axis, values.ndim)

@@ -49,16 +49,22 @@ class _Polynomial:
     def derivative(self, x: Any, der: int = 1) -> ndarray:
         """Evaluates a derivative.
 
-        Args:
-            x: the points.
-            der: its order.
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, default 1
+            Its order.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array, as for the polynomial's values.
 
-        Examples:
-            >>> cp.scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]).derivative(3.0)
-            array(6.)
+        Examples
+        --------
+        >>> cp.scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]).derivative(3.0)
+        array(6.)
         """
         return self._results(x, operator.index(der) + 1, operator.index(der))[0]
 
@@ -66,16 +72,22 @@ class _Polynomial:
     def derivatives(self, x: Any, der: int | None = None) -> ndarray:
         """Evaluates the values and the derivatives of orders below `der`.
 
-        Args:
-            x: the points.
-            der: how many; by default as many as there are points.
+        Parameters
+        ----------
+        x : array_like
+            The points.
+        der : int, optional
+            How many; by default as many as there are points.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array with a first axis for the orders.
 
-        Examples:
-            >>> cp.scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]).derivatives(3.0)
-            array([9., 6., 2.])
+        Examples
+        --------
+        >>> cp.scipy.interpolate.KroghInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0]).derivatives(3.0)
+        array([9., 6., 2.])
         """
         return cp.stack(self._results(x, self.n if der is None else operator.index(der)))
 
@@ -83,20 +95,28 @@ class _Polynomial:
 class KroghInterpolator(_Polynomial):
     """The polynomial through points, with derivatives where a point is repeated.
 
-    Args:
-        xi: the coordinates, read on the host. A coordinate that is repeated in succession gives the derivatives there.
-        yi: the values along `axis`; of a repeated coordinate the value, the first derivative, and so on.
-        axis: the axis of `yi`.
+    Parameters
+    ----------
+    xi : array_like
+        The coordinates, read on the host. A coordinate that is repeated in succession gives the derivatives there.
+    yi : array_like
+        The values along `axis`; of a repeated coordinate the value, the first derivative, and so on.
+    axis : int, default 0
+        The axis of `yi`.
 
-    Raises:
-        ValueError: for inconsistent shapes, and equal coordinates that are not in succession.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and equal coordinates that are not in succession.
 
-    See Also:
-        BarycentricInterpolator, krogh_interpolate
+    See Also
+    --------
+    BarycentricInterpolator, krogh_interpolate
 
-    Examples:
-        >>> cp.scipy.interpolate.KroghInterpolator([0.0, 0.0, 1.0], [0.0, 2.0, 3.0])(2.0)
-        array(8.)
+    Examples
+    --------
+    >>> cp.scipy.interpolate.KroghInterpolator([0.0, 0.0, 1.0], [0.0, 2.0, 3.0])(2.0)
+    array(8.)
     """
 
     @on_array_device
@@ -140,23 +160,34 @@ class KroghInterpolator(_Polynomial):
 class BarycentricInterpolator(_Polynomial):
     """The polynomial through points, by the barycentric formula, which is stable for Chebyshev points.
 
-    Args:
-        xi: the coordinates.
-        yi: the values along `axis`; they can be given later.
-        axis: the axis of `yi`.
-        wi: the weights of the points.
-        rng: has no effect: products are scaled, so that their order does not matter.
-        random_state: an older name of `rng`.
+    Parameters
+    ----------
+    xi : array_like
+        The coordinates.
+    yi : array_like, optional
+        The values along `axis`; they can be given later.
+    axis : int, default 0
+        The axis of `yi`.
+    wi : array_like, optional
+        The weights of the points.
+    rng : int or Generator, optional
+        Has no effect: products are scaled, so that their order does not matter.
+    random_state : int or Generator, optional
+        An older name of `rng`.
 
-    Raises:
-        ValueError: for inconsistent shapes, and equal coordinates.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and equal coordinates.
 
-    See Also:
-        KroghInterpolator, barycentric_interpolate
+    See Also
+    --------
+    KroghInterpolator, barycentric_interpolate
 
-    Examples:
-        >>> cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(3.0)
-        array(9.)
+    Examples
+    --------
+    >>> cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(3.0)
+    array(9.)
     """
 
     @on_array_device
@@ -184,18 +215,24 @@ class BarycentricInterpolator(_Polynomial):
     def set_yi(self, yi: Any, axis: int | None = None) -> None:
         """Replaces the values.
 
-        Args:
-            yi: the values along the axis, or None.
-            axis: the axis; the one given before by default.
+        Parameters
+        ----------
+        yi : array_like
+            The values along the axis, or None.
+        axis : int, optional
+            The axis; the one given before by default.
 
-        Raises:
-            ValueError: for another number of values than points.
+        Raises
+        ------
+        ValueError
+            For another number of values than points.
 
-        Examples:
-            >>> f = cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0])
-            >>> f.set_yi([1.0, 3.0])
-            >>> f(0.5)
-            array(2.)
+        Examples
+        --------
+        >>> f = cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0])
+        >>> f.set_yi([1.0, 3.0])
+        >>> f(0.5)
+        array(2.)
         """
         self.yi = None if yi is None else self._take(yi, self._axis if axis is None else axis, self.n)
 
@@ -203,18 +240,24 @@ class BarycentricInterpolator(_Polynomial):
     def add_xi(self, xi: Any, yi: Any = None) -> None:
         """Adds points.
 
-        Args:
-            xi: the coordinates.
-            yi: the values, along the same axis.
+        Parameters
+        ----------
+        xi : array_like
+            The coordinates.
+        yi : array_like, optional
+            The values, along the same axis.
 
-        Raises:
-            ValueError: if only one of old and new points has values, and for equal coordinates.
+        Raises
+        ------
+        ValueError
+            If only one of old and new points has values, and for equal coordinates.
 
-        Examples:
-            >>> f = cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0], [0.0, 1.0])
-            >>> f.add_xi([2.0], [4.0])
-            >>> f(3.0)
-            array(9.)
+        Examples
+        --------
+        >>> f = cp.scipy.interpolate.BarycentricInterpolator([0.0, 1.0], [0.0, 1.0])
+        >>> f.add_xi([2.0], [4.0])
+        >>> f(3.0)
+        array(9.)
         """
         if yi is not None and self.yi is None:
             raise ValueError("No previous yi value to update!")
@@ -264,25 +307,37 @@ def _selected(polynomial: _Polynomial, x: Any, der: Any) -> ndarray:
 def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> ndarray:
     """Computes `KroghInterpolator(xi, yi, axis)(x)`, or its derivatives.
 
-    Args:
-        xi: the coordinates.
-        yi: the values along `axis`.
-        x: where to evaluate.
-        der: the order of the derivative, or a list of orders.
-        axis: the axis of `yi`.
+    Parameters
+    ----------
+    xi : array_like
+        The coordinates.
+    yi : array_like
+        The values along `axis`.
+    x : object
+        Where to evaluate.
+    der : int or sequence of ints, default 0
+        The order of the derivative, or a list of orders.
+    axis : int, default 0
+        The axis of `yi`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, for a list of orders with a first axis for them.
 
-    Raises:
-        ValueError: for inconsistent shapes, and equal coordinates that are not in succession.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and equal coordinates that are not in succession.
 
-    See Also:
-        KroghInterpolator
+    See Also
+    --------
+    KroghInterpolator
 
-    Examples:
-        >>> cp.scipy.interpolate.krogh_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 3.0)
-        array(9.)
+    Examples
+    --------
+    >>> cp.scipy.interpolate.krogh_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 3.0)
+    array(9.)
     """
     return _selected(KroghInterpolator(xi, yi, axis), x, der)
 
@@ -290,26 +345,39 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any = 0, rng: Any = None) -> ndarray:
     """Computes `BarycentricInterpolator(xi, yi, axis)(x)`, or its derivatives.
 
-    Args:
-        xi: the coordinates.
-        yi: the values along `axis`.
-        x: where to evaluate.
-        axis: the axis of `yi`.
-        der: the order of the derivative, or a list of orders.
-        rng: has no effect.
+    Parameters
+    ----------
+    xi : array_like
+        The coordinates.
+    yi : array_like
+        The values along `axis`.
+    x : object
+        Where to evaluate.
+    axis : int, default 0
+        The axis of `yi`.
+    der : int or sequence of ints, default 0
+        The order of the derivative, or a list of orders.
+    rng : int or Generator, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array, for a list of orders with a first axis for them.
 
-    Raises:
-        ValueError: for inconsistent shapes, and equal coordinates.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and equal coordinates.
 
-    See Also:
-        BarycentricInterpolator
+    See Also
+    --------
+    BarycentricInterpolator
 
-    Examples:
-        >>> cp.scipy.interpolate.barycentric_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 3.0)
-        array(9.)
+    Examples
+    --------
+    >>> cp.scipy.interpolate.barycentric_interpolate([0.0, 1.0, 2.0], [0.0, 1.0, 4.0], 3.0)
+    array(9.)
     """
     return _selected(BarycentricInterpolator(xi, yi, axis), x, der)
 

@@ -16,23 +16,31 @@ from cuprous.scipy.interpolate._pieces import Pieces, real_or_complex
 class PPoly(Pieces):
     """A piecewise polynomial; calling it evaluates it.
 
-    Args:
-        c: coefficients of shape (k, m, …), the highest power first, in powers of the distance from the left breakpoint.
-        x: m + 1 breakpoints, increasing or decreasing.
-        extrapolate: whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats
-            them.
-        axis: the position of the pieces' axis in results.
+    Parameters
+    ----------
+    c : array_like
+        Coefficients of shape (k, m, …), the highest power first, in powers of the distance from the left breakpoint.
+    x : array_like
+        m + 1 breakpoints, increasing or decreasing.
+    extrapolate : bool, optional
+        Whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats them.
+    axis : int, default 0
+        The position of the pieces' axis in results.
 
-    Raises:
-        ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes and breakpoints that neither increase nor decrease.
 
-    See Also:
-        BPoly
+    See Also
+    --------
+    BPoly
 
-    Examples:
-        >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
-        >>> square(1.5)
-        array(2.25)
+    Examples
+    --------
+    >>> square = cp.scipy.interpolate.PPoly(cp.asarray([[1.0], [0.0], [0.0]]), [0.0, 2.0])
+    >>> square(1.5)
+    array(2.25)
     """
 
     #: `BSpline`, whose module imports this one.
@@ -49,17 +57,22 @@ class PPoly(Pieces):
     def from_spline(cls, tck: Any, extrapolate: Any = None) -> PPoly:
         """Returns the pieces of a spline.
 
-        Args:
-            tck: a `BSpline`, or a tuple of knots, coefficients and degree.
-            extrapolate: whether the outermost polynomials continue beyond the ends; by default as for the spline.
+        Parameters
+        ----------
+        tck : BSpline
+            A `BSpline`, or a tuple of knots, coefficients and degree.
+        extrapolate : bool, optional
+            Whether the outermost polynomials continue beyond the ends; by default as for the spline.
 
-        Returns:
-            A `PPoly`.
+        Returns
+        -------
+        PPoly
 
-        Examples:
-            >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
-            >>> cp.scipy.interpolate.PPoly.from_spline(line)(0.5)
-            array(3.)
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)
+        >>> cp.scipy.interpolate.PPoly.from_spline(line)(0.5)
+        array(3.)
         """
         spline = cls.spline_class.construct_fast(*tck) if isinstance(tck, (tuple, list)) else tck
         if extrapolate is None and spline is tck:
@@ -72,20 +85,27 @@ class PPoly(Pieces):
     def from_bernstein_basis(cls, bp: Any, extrapolate: Any = None) -> PPoly:
         """Returns the same function in powers.
 
-        Args:
-            bp: a `BPoly`.
-            extrapolate: whether the outermost polynomials continue beyond the ends; by default as for `bp`.
+        Parameters
+        ----------
+        bp : BPoly
+            A `BPoly`.
+        extrapolate : bool, optional
+            Whether the outermost polynomials continue beyond the ends; by default as for `bp`.
 
-        Returns:
-            A `PPoly`.
+        Returns
+        -------
+        PPoly
 
-        Raises:
-            TypeError: for other objects.
+        Raises
+        ------
+        TypeError
+            For other objects.
 
-        Examples:
-            >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 1.0])
-            >>> cp.scipy.interpolate.PPoly.from_bernstein_basis(line).c.ravel()
-            array([2., 1.])
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 1.0])
+        >>> cp.scipy.interpolate.PPoly.from_bernstein_basis(line).c.ravel()
+        array([2., 1.])
         """
         if not isinstance(bp, BPoly):
             raise TypeError(f".from_bernstein_basis only accepts BPoly instances. Got {type(bp)} instead.")
@@ -117,23 +137,31 @@ class PPoly(Pieces):
 class BPoly(Pieces):
     """A piecewise polynomial in Bernstein polynomials; calling it evaluates it.
 
-    Args:
-        c: coefficients of shape (k + 1, m, …) of the Bernstein polynomials of degree k on each piece.
-        x: m + 1 breakpoints, increasing or decreasing.
-        extrapolate: whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats
-            them.
-        axis: the position of the pieces' axis in results.
+    Parameters
+    ----------
+    c : array_like
+        Coefficients of shape (k + 1, m, …) of the Bernstein polynomials of degree k on each piece.
+    x : array_like
+        m + 1 breakpoints, increasing or decreasing.
+    extrapolate : bool, optional
+        Whether the outermost polynomials continue beyond the ends (otherwise NaN); "periodic" repeats them.
+    axis : int, default 0
+        The position of the pieces' axis in results.
 
-    Raises:
-        ValueError: for inconsistent shapes and breakpoints that neither increase nor decrease.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes and breakpoints that neither increase nor decrease.
 
-    See Also:
-        PPoly
+    See Also
+    --------
+    PPoly
 
-    Examples:
-        >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 2.0])
-        >>> line(0.5)
-        array(1.5)
+    Examples
+    --------
+    >>> line = cp.scipy.interpolate.BPoly([[1.0], [3.0]], [0.0, 2.0])
+    >>> line(0.5)
+    array(1.5)
     """
 
     def _at(self, c: ndarray, index: ndarray, offset: ndarray, column: list[int]) -> Any:
@@ -156,20 +184,27 @@ class BPoly(Pieces):
     def from_power_basis(cls, pp: Any, extrapolate: Any = None) -> BPoly:
         """Returns the same function in Bernstein polynomials.
 
-        Args:
-            pp: a `PPoly`.
-            extrapolate: whether the outermost polynomials continue beyond the ends; by default as for `pp`.
+        Parameters
+        ----------
+        pp : PPoly
+            A `PPoly`.
+        extrapolate : bool, optional
+            Whether the outermost polynomials continue beyond the ends; by default as for `pp`.
 
-        Returns:
-            A `BPoly`.
+        Returns
+        -------
+        BPoly
 
-        Raises:
-            TypeError: for other objects.
+        Raises
+        ------
+        TypeError
+            For other objects.
 
-        Examples:
-            >>> line = cp.scipy.interpolate.PPoly([[2.0], [1.0]], [0.0, 1.0])
-            >>> cp.scipy.interpolate.BPoly.from_power_basis(line).c.ravel()
-            array([1., 3.])
+        Examples
+        --------
+        >>> line = cp.scipy.interpolate.PPoly([[2.0], [1.0]], [0.0, 1.0])
+        >>> cp.scipy.interpolate.BPoly.from_power_basis(line).c.ravel()
+        array([1., 3.])
         """
         if not isinstance(pp, PPoly):
             raise TypeError(f".from_power_basis only accepts PPoly instances. Got {type(pp)} instead.")
@@ -182,24 +217,34 @@ class BPoly(Pieces):
     def from_derivatives(cls, xi: Any, yi: Sequence[Any], orders: Any = None, extrapolate: Any = None) -> BPoly:
         """Returns a function with the given values and derivatives at the breakpoints.
 
-        Args:
-            xi: increasing coordinates.
-            yi: for each coordinate a sequence of the value, the first derivative, and so on.
-            orders: the degree of the polynomials, or of each one; by default what the derivatives determine.
-            extrapolate: whether the outermost polynomials continue beyond the ends.
+        Parameters
+        ----------
+        xi : array_like
+            Increasing coordinates.
+        yi : sequence
+            For each coordinate a sequence of the value, the first derivative, and so on.
+        orders : int, optional
+            The degree of the polynomials, or of each one; by default what the derivatives determine.
+        extrapolate : bool, optional
+            Whether the outermost polynomials continue beyond the ends.
 
-        Returns:
-            A `BPoly`.
+        Returns
+        -------
+        BPoly
 
-        Raises:
-            TypeError: if `yi` has no sequences.
-            ValueError: for inconsistent lengths, coordinates that do not increase, and orders that the derivatives do
-                not determine.
+        Raises
+        ------
+        TypeError
+            If `yi` has no sequences.
+        ValueError
+            For inconsistent lengths, coordinates that do not increase, and orders that the derivatives do not
+            determine.
 
-        Examples:
-            >>> curve = cp.scipy.interpolate.BPoly.from_derivatives([0.0, 1.0], [[0.0, 0.0], [1.0, 2.0]])
-            >>> curve(0.5)
-            array(0.25)
+        Examples
+        --------
+        >>> curve = cp.scipy.interpolate.BPoly.from_derivatives([0.0, 1.0], [[0.0, 0.0], [1.0, 2.0]])
+        >>> curve(0.5)
+        array(0.25)
         """
         x = _core.cast(array(xi), "float64")
         if x.size != len(yi):

@@ -45,28 +45,41 @@ def distances(x: ndarray, y: ndarray) -> ndarray:
 class RBFInterpolator:
     """A sum of radial basis functions at points and a polynomial; calling it evaluates it.
 
-    Args:
-        y: the points, one a row.
-        d: the values at the points, along the first axis.
-        neighbors: the number of nearest points that determine a value; by default all points do, by one dense system.
-        smoothing: how far the function may pass by a value: 0 interpolates. A number, or one for each point.
-        kernel: the function of the distance: "linear", "thin_plate_spline", "cubic", "quintic", "multiquadric",
-            "inverse_multiquadric", "inverse_quadratic" or "gaussian".
-        epsilon: the factor of the distance; 1 by default, where it makes no difference.
-        degree: the degree of the polynomial, -1 for none; by default the smallest that the kernel needs.
+    Parameters
+    ----------
+    y : array_like
+        The points, one a row.
+    d : array_like
+        The values at the points, along the first axis.
+    neighbors : int, optional
+        The number of nearest points that determine a value; by default all points do, by one dense system.
+    smoothing : float, default 0.0
+        How far the function may pass by a value: 0 interpolates. A number, or one for each point.
+    kernel : str, default "thin_plate_spline"
+        The function of the distance: "linear", "thin_plate_spline", "cubic", "quintic", "multiquadric",
+        "inverse_multiquadric", "inverse_quadratic" or "gaussian".
+    epsilon : float, optional
+        The factor of the distance; 1 by default, where it makes no difference.
+    degree : int, optional
+        The degree of the polynomial, -1 for none; by default the smallest that the kernel needs.
 
-    Raises:
-        LinAlgError: if the points do not determine the polynomial.
-        ValueError: for inconsistent shapes, unknown kernels, and a missing `epsilon`.
+    Raises
+    ------
+    LinAlgError
+        If the points do not determine the polynomial.
+    ValueError
+        For inconsistent shapes, unknown kernels, and a missing `epsilon`.
 
-    See Also:
-        NearestNDInterpolator
+    See Also
+    --------
+    NearestNDInterpolator
 
-    Examples:
-        >>> points = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> plane = cp.scipy.interpolate.RBFInterpolator(points, cp.asarray([0.0, 1.0, 2.0]))
-        >>> plane(cp.asarray([[0.5, 0.5]])).round(6)
-        array([1.5])
+    Examples
+    --------
+    >>> points = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> plane = cp.scipy.interpolate.RBFInterpolator(points, cp.asarray([0.0, 1.0, 2.0]))
+    >>> plane(cp.asarray([[0.5, 0.5]])).round(6)
+    array([1.5])
     """
 
     @on_array_device
@@ -134,11 +147,15 @@ class RBFInterpolator:
     def __call__(self, x: Any) -> ndarray:
         """Evaluates the function at the rows of `x`.
 
-        Args:
-            x: the points, one a row.
+        Parameters
+        ----------
+        x : array_like
+            The points, one a row.
 
-        Raises:
-            ValueError: for points of another number of coordinates.
+        Raises
+        ------
+        ValueError
+            For points of another number of coordinates.
         """
         sites = _core.cast(array(x), "float64")
         if sites.ndim != 2:
@@ -189,23 +206,33 @@ def _exponents(ndim: int, degree: int) -> list[list[int]]:
 class NearestNDInterpolator:
     """The value at the nearest point; calling it evaluates it.
 
-    Args:
-        x: the points, one a row, or a tuple of arrays of coordinates.
-        y: the values, along the first axis.
-        rescale: whether the points are scaled to the unit cube before they are compared.
-        tree_options: not supported, as distances are compared directly.
+    Parameters
+    ----------
+    x : array_like
+        The points, one a row, or a tuple of arrays of coordinates.
+    y : array_like
+        The values, along the first axis.
+    rescale : bool, default False
+        Whether the points are scaled to the unit cube before they are compared.
+    tree_options : dict, optional
+        Not supported, as distances are compared directly.
 
-    Raises:
-        NotImplementedError: for `tree_options`.
-        ValueError: for inconsistent shapes.
+    Raises
+    ------
+    NotImplementedError
+        For `tree_options`.
+    ValueError
+        For inconsistent shapes.
 
-    See Also:
-        interpn, RegularGridInterpolator
+    See Also
+    --------
+    interpn, RegularGridInterpolator
 
-    Examples:
-        >>> f = cp.scipy.interpolate.NearestNDInterpolator(cp.asarray([[0.0, 0.0], [1.0, 1.0]]), cp.asarray([5.0, 7.0]))
-        >>> f(0.2, 0.1)
-        array(5.)
+    Examples
+    --------
+    >>> f = cp.scipy.interpolate.NearestNDInterpolator(cp.asarray([[0.0, 0.0], [1.0, 1.0]]), cp.asarray([5.0, 7.0]))
+    >>> f(0.2, 0.1)
+    array(5.)
     """
 
     @on_array_device
@@ -231,12 +258,17 @@ class NearestNDInterpolator:
     def __call__(self, *args: Any, distance_upper_bound: float = math.inf) -> ndarray:
         """Returns the values at the nearest points.
 
-        Args:
-            args: arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
-            distance_upper_bound: beyond this distance the value is NaN.
+        Parameters
+        ----------
+        *args : array_like
+            Arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
+        distance_upper_bound : float, optional
+            Beyond this distance the value is NaN.
 
-        Raises:
-            ValueError: for points of another number of coordinates.
+        Raises
+        ------
+        ValueError
+            For points of another number of coordinates.
         """
         sites = _coordinates(args, self.points.shape[1])
         if sites.shape[-1] != self.points.shape[1]:

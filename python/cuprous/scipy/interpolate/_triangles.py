@@ -27,24 +27,34 @@ class LinearNDInterpolator:
     """Interpolates linearly in the simplices of the Delaunay triangulation of points; NaN outside. Calling it
     evaluates it: points are located on the host, values computed on the device.
 
-    Args:
-        points: the points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
-        values: the values, along the first axis.
-        fill_value: the value outside of the triangulation.
-        rescale: whether the points are scaled to the unit cube before they are triangulated.
+    Parameters
+    ----------
+    points : array_like
+        The points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
+    values : array_like
+        The values, along the first axis.
+    fill_value : number, optional
+        The value outside of the triangulation.
+    rescale : bool, default False
+        Whether the points are scaled to the unit cube before they are triangulated.
 
-    Raises:
-        ValueError: for inconsistent shapes, and `rescale` of a triangulation.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, and `rescale` of a triangulation.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        NearestNDInterpolator, CloughTocher2DInterpolator, griddata
+    See Also
+    --------
+    NearestNDInterpolator, CloughTocher2DInterpolator, griddata
 
-    Examples:
-        >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> f = cp.scipy.interpolate.LinearNDInterpolator(corners, cp.asarray([0.0, 1.0, 2.0]))
-        >>> f(0.25, 0.25)
-        array(0.75)
+    Examples
+    --------
+    >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> f = cp.scipy.interpolate.LinearNDInterpolator(corners, cp.asarray([0.0, 1.0, 2.0]))
+    >>> f(0.25, 0.25)
+    array(0.75)
     """
 
     @on_array_device
@@ -80,11 +90,15 @@ class LinearNDInterpolator:
     def __call__(self, *args: Any) -> ndarray:
         """Evaluates the function.
 
-        Args:
-            args: arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
+        Parameters
+        ----------
+        *args : array_like
+            Arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
 
-        Raises:
-            ValueError: for points of another number of coordinates.
+        Raises
+        ------
+        ValueError
+            For points of another number of coordinates.
         """
         ndim = self.points.shape[1]
         sites = _coordinates(args, ndim)
@@ -113,26 +127,38 @@ class CloughTocher2DInterpolator:
     """Interpolates by cubic pieces with continuous slopes in the triangles of points, on the host by SciPy; NaN
     outside. Calling it evaluates it.
 
-    Args:
-        points: the points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
-        values: the values, along the first axis.
-        fill_value: the value outside of the triangulation.
-        tol: the relative error of the slopes.
-        maxiter: the greatest number of iterations for the slopes.
-        rescale: whether the points are scaled to the unit square first.
+    Parameters
+    ----------
+    points : array_like
+        The points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
+    values : array_like
+        The values, along the first axis.
+    fill_value : number, optional
+        The value outside of the triangulation.
+    tol : float, default 1e-06
+        The relative error of the slopes.
+    maxiter : int, default 400
+        The greatest number of iterations for the slopes.
+    rescale : bool, default False
+        Whether the points are scaled to the unit square first.
 
-    Raises:
-        ValueError: for inconsistent shapes.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        LinearNDInterpolator, griddata
+    See Also
+    --------
+    LinearNDInterpolator, griddata
 
-    Examples:
-        >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> f = cp.scipy.interpolate.CloughTocher2DInterpolator(corners, cp.asarray([0.0, 1.0, 2.0]))
-        >>> f(cp.asarray([[0.25, 0.25]])).round(4)
-        array([0.75])
+    Examples
+    --------
+    >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> f = cp.scipy.interpolate.CloughTocher2DInterpolator(corners, cp.asarray([0.0, 1.0, 2.0]))
+    >>> f(cp.asarray([[0.25, 0.25]])).round(4)
+    array([0.75])
     """
 
     @on_array_device
@@ -151,11 +177,15 @@ class CloughTocher2DInterpolator:
     def __call__(self, *args: Any) -> ndarray:
         """Evaluates the function on the host.
 
-        Args:
-            args: arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
+        Parameters
+        ----------
+        *args : array_like
+            Arrays of coordinates, one for each axis, or one array whose last axis has the coordinates.
 
-        Raises:
-            ValueError: for points of another number of coordinates.
+        Raises
+        ------
+        ValueError
+            For points of another number of coordinates.
         """
         import numpy as np
 
@@ -168,28 +198,42 @@ def griddata(
 ) -> ndarray:
     """Interpolates scattered points.
 
-    Args:
-        points: the points, one a row, or a tuple of arrays of coordinates.
-        values: the values, along the first axis.
-        xi: where to evaluate, likewise.
-        method: "nearest", "linear", or "cubic" in the plane.
-        fill_value: the value outside of the points' hull; without effect for "nearest".
-        rescale: whether the points are scaled to the unit cube first.
+    Parameters
+    ----------
+    points : array_like
+        The points, one a row, or a tuple of arrays of coordinates.
+    values : array_like
+        The values, along the first axis.
+    xi : object
+        Where to evaluate, likewise.
+    method : str, default "linear"
+        "nearest", "linear", or "cubic" in the plane.
+    fill_value : number, optional
+        The value outside of the points' hull; without effect for "nearest".
+    rescale : bool, default False
+        Whether the points are scaled to the unit cube first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the values.
 
-    Raises:
-        ValueError: for inconsistent shapes, unknown methods, and "cubic" beyond the plane.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For inconsistent shapes, unknown methods, and "cubic" beyond the plane.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        LinearNDInterpolator, CloughTocher2DInterpolator, NearestNDInterpolator
+    See Also
+    --------
+    LinearNDInterpolator, CloughTocher2DInterpolator, NearestNDInterpolator
 
-    Examples:
-        >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> cp.scipy.interpolate.griddata(corners, cp.asarray([0.0, 1.0, 2.0]), (0.25, 0.25))
-        array(0.75)
+    Examples
+    --------
+    >>> corners = cp.asarray([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> cp.scipy.interpolate.griddata(corners, cp.asarray([0.0, 1.0, 2.0]), (0.25, 0.25))
+    array(0.75)
     """
     given = _points(points)
     ndim = given.shape[-1]

@@ -30,10 +30,14 @@ def _shifted(a: ndarray, by: int, fill: float, cyclic: bool) -> ndarray:
 def solve(below: ndarray, diagonal: ndarray, above: ndarray, right: ndarray, cyclic: bool = False) -> ndarray:
     """Returns x with below[i] x[i - 1] + diagonal[i] x[i] + above[i] x[i + 1] = right[i].
 
-    Args:
-        below, diagonal, above: float64 arrays of shape (n, 1); below[0] and above[-1] are 0, unless cyclic.
-        right: an array of shape (n, m).
-        cyclic: whether the first and last unknowns are neighbors.
+    Parameters
+    ----------
+    below, diagonal, above : ndarray
+        float64 arrays of shape (n, 1); below[0] and above[-1] are 0, unless cyclic.
+    right : ndarray
+        An array of shape (n, m).
+    cyclic : bool, default False
+        Whether the first and last unknowns are neighbors.
     """
     n, step = right.shape[0], 1
     for _ in range(_STEPS):

@@ -26,20 +26,27 @@ def _taken(values: ndarray, rows: int, columns: int, index: ndarray) -> ndarray:
 def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
     """Returns a matrix with equal elements along each diagonal.
 
-    Args:
-        c: the first column.
-        r: the first row, of which the first element is not used; by default the conjugate of `c`.
+    Parameters
+    ----------
+    c : array_like
+        The first column.
+    r : array_like, optional
+        The first row, of which the first element is not used; by default the conjugate of `c`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (len(c), len(r)).
 
-    See Also:
-        circulant, hankel
+    See Also
+    --------
+    circulant, hankel
 
-    Examples:
-        >>> cp.scipy.linalg.toeplitz([1, 2], [1, 5])
-        array([[1, 5],
-               [2, 1]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.toeplitz([1, 2], [1, 5])
+    array([[1, 5],
+           [2, 1]])
     """
     column = _vector(c)
     row = conj(column) if r is None else _vector(r)
@@ -51,20 +58,27 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
     """Returns a matrix with equal elements along each diagonal from the lower left to the upper right.
 
-    Args:
-        c: the first column.
-        r: the last row, of which the first element is not used; by default zeros.
+    Parameters
+    ----------
+    c : array_like
+        The first column.
+    r : array_like, optional
+        The last row, of which the first element is not used; by default zeros.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (len(c), len(r)).
 
-    See Also:
-        toeplitz, circulant
+    See Also
+    --------
+    toeplitz, circulant
 
-    Examples:
-        >>> cp.scipy.linalg.hankel([1, 2])
-        array([[1, 2],
-               [2, 0]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.hankel([1, 2])
+    array([[1, 2],
+           [2, 0]])
     """
     column = _vector(c)
     row = column * 0 if r is None else _vector(r)
@@ -75,20 +89,26 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> ndarray:
 def circulant(c: ArrayLike) -> ndarray:
     """Returns a matrix whose columns are rotations of the first.
 
-    Args:
-        c: the first column.
+    Parameters
+    ----------
+    c : array_like
+        The first column.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square array.
 
-    See Also:
-        toeplitz, hankel
+    See Also
+    --------
+    toeplitz, hankel
 
-    Examples:
-        >>> cp.scipy.linalg.circulant([1, 2, 3])
-        array([[1, 3, 2],
-               [2, 1, 3],
-               [3, 2, 1]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.circulant([1, 2, 3])
+    array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]])
     """
     column = _vector(c)
     n = column.size
@@ -98,20 +118,28 @@ def circulant(c: ArrayLike) -> ndarray:
 def hadamard(n: int, dtype: Any = int) -> ndarray:
     """Returns Sylvester's matrix of 1 and -1, whose rows are orthogonal.
 
-    Args:
-        n: the number of rows, a power of 2.
-        dtype: the dtype.
+    Parameters
+    ----------
+    n : int
+        The number of rows, a power of 2.
+    dtype : dtype, optional
+        The dtype.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square array.
 
-    Raises:
-        ValueError: for other numbers.
+    Raises
+    ------
+    ValueError
+        For other numbers.
 
-    Examples:
-        >>> cp.scipy.linalg.hadamard(2)
-        array([[ 1,  1],
-               [ 1, -1]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.hadamard(2)
+    array([[ 1,  1],
+           [ 1, -1]])
     """
     if n < 1 or n & (n - 1):
         raise ValueError("n must be an positive integer, and n must be a power of 2")
@@ -124,20 +152,28 @@ def hadamard(n: int, dtype: Any = int) -> ndarray:
 def leslie(f: ArrayLike, s: ArrayLike) -> ndarray:
     """Returns the Leslie matrix of a population.
 
-    Args:
-        f: the fecundities, n numbers.
-        s: the rates of survival, n - 1 numbers.
+    Parameters
+    ----------
+    f : array_like
+        The fecundities, n numbers.
+    s : array_like
+        The rates of survival, n - 1 numbers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (n, n).
 
-    Raises:
-        ValueError: for other lengths.
+    Raises
+    ------
+    ValueError
+        For other lengths.
 
-    Examples:
-        >>> cp.scipy.linalg.leslie([1.0, 2.0], [0.5])
-        array([[1. , 2. ],
-               [0.5, 0. ]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.leslie([1.0, 2.0], [0.5])
+    array([[1. , 2. ],
+           [0.5, 0. ]])
     """
     first, below = array(f), array(s)
     if first.ndim != 1 or below.ndim != 1:
@@ -154,19 +190,26 @@ def leslie(f: ArrayLike, s: ArrayLike) -> ndarray:
 def companion(a: ArrayLike) -> ndarray:
     """Returns the companion matrix of a polynomial, whose eigenvalues are its roots.
 
-    Args:
-        a: the coefficients, the highest first.
+    Parameters
+    ----------
+    a : array_like
+        The coefficients, the highest first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square array with a row less than there are coefficients.
 
-    Raises:
-        ValueError: for fewer than two coefficients, or a leading 0, for which the coefficient is read.
+    Raises
+    ------
+    ValueError
+        For fewer than two coefficients, or a leading 0, for which the coefficient is read.
 
-    Examples:
-        >>> cp.scipy.linalg.companion([1.0, -3.0, 2.0])
-        array([[ 3., -2.],
-               [ 1.,  0.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.companion([1.0, -3.0, 2.0])
+    array([[ 3., -2.],
+           [ 1.,  0.]])
     """
     values = array(a)
     if values.ndim != 1 or values.size < 2:
@@ -181,23 +224,31 @@ def companion(a: ArrayLike) -> ndarray:
 def fiedler_companion(a: ArrayLike) -> ndarray:
     """Returns Fiedler's companion matrix of a polynomial: pentadiagonal, with the same eigenvalues as `companion`.
 
-    Args:
-        a: the coefficients, the highest first.
+    Parameters
+    ----------
+    a : array_like
+        The coefficients, the highest first.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square array with a row less than there are coefficients.
 
-    Raises:
-        ValueError: for a leading 0, for which the coefficient is read, and arrays of several axes.
+    Raises
+    ------
+    ValueError
+        For a leading 0, for which the coefficient is read, and arrays of several axes.
 
-    See Also:
-        companion
+    See Also
+    --------
+    companion
 
-    Examples:
-        >>> cp.scipy.linalg.fiedler_companion([1.0, -6.0, 11.0, -6.0])
-        array([[  6., -11.,   1.],
-               [  1.,   0.,   0.],
-               [  0.,   6.,   0.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.fiedler_companion([1.0, -6.0, 11.0, -6.0])
+    array([[  6., -11.,   1.],
+           [  1.,   0.,   0.],
+           [  0.,   6.,   0.]])
     """
     values = array(a)
     if values.ndim > 1:
@@ -223,16 +274,21 @@ def fiedler_companion(a: ArrayLike) -> ndarray:
 def hilbert(n: int) -> ndarray:
     """Returns the matrix with the elements 1 / (i + j + 1).
 
-    Args:
-        n: the number of rows.
+    Parameters
+    ----------
+    n : int
+        The number of rows.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square float64 array.
 
-    Examples:
-        >>> cp.scipy.linalg.hilbert(2)
-        array([[1.        , 0.5       ],
-               [0.5       , 0.33333333]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.hilbert(2)
+    array([[1.        , 0.5       ],
+           [0.5       , 0.33333333]])
     """
     return 1.0 / (1 + arange(n)[:, None] + arange(n))
 
@@ -240,16 +296,22 @@ def hilbert(n: int) -> ndarray:
 def helmert(n: int, full: bool = False) -> ndarray:
     """Returns Helmert's matrix, whose rows are orthonormal.
 
-    Args:
-        n: the number of columns.
-        full: whether to return the first row too, which is constant.
+    Parameters
+    ----------
+    n : int
+        The number of columns.
+    full : bool, default False
+        Whether to return the first row too, which is constant.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (n - 1, n), or (n, n).
 
-    Examples:
-        >>> cp.scipy.linalg.helmert(2)
-        array([[ 0.70710678, -0.70710678]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.helmert(2)
+    array([[ 0.70710678, -0.70710678]])
     """
     k, j = arange(n)[:, None], arange(n)
     scale = sqrt(where(k == 0, n, k * (k + 1)))
@@ -260,20 +322,28 @@ def helmert(n: int, full: bool = False) -> ndarray:
 def dft(n: int, scale: str | None = None) -> ndarray:
     """Returns the matrix of the discrete Fourier transform.
 
-    Args:
-        n: the number of points.
-        scale: None, "sqrtn" to divide by the root of n, or "n".
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    scale : str, optional
+        None, "sqrtn" to divide by the root of n, or "n".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square complex array.
 
-    Raises:
-        ValueError: for another scale.
+    Raises
+    ------
+    ValueError
+        For another scale.
 
-    Examples:
-        >>> cp.scipy.linalg.dft(2).real
-        array([[ 1.,  1.],
-               [ 1., -1.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.dft(2).real
+    array([[ 1.,  1.],
+           [ 1., -1.]])
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; {scale!r} is not valid.")
@@ -285,22 +355,30 @@ def dft(n: int, scale: str | None = None) -> ndarray:
 def fiedler(a: ArrayLike) -> ndarray:
     """Returns the absolute differences of all pairs of numbers.
 
-    Args:
-        a: the numbers.
+    Parameters
+    ----------
+    a : array_like
+        The numbers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A square array.
 
-    Raises:
-        ValueError: for more than one axis.
+    Raises
+    ------
+    ValueError
+        For more than one axis.
 
-    See Also:
-        circulant, toeplitz
+    See Also
+    --------
+    circulant, toeplitz
 
-    Examples:
-        >>> cp.scipy.linalg.fiedler([1, 4])
-        array([[0, 3],
-               [3, 0]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.fiedler([1, 4])
+    array([[0, 3],
+           [3, 0]])
     """
     values = array(a)
     if values.ndim != 1:
@@ -311,25 +389,35 @@ def fiedler(a: ArrayLike) -> ndarray:
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> ndarray:
     """Returns the matrix whose product with a vector of n numbers is their convolution.
 
-    Args:
-        a: the other operand of the convolution.
-        n: the length of the vector.
-        mode: "full", "same" or "valid", as of `convolve`.
+    Parameters
+    ----------
+    a : array_like
+        The other operand of the convolution.
+    n : int
+        The length of the vector.
+    mode : str, default "full"
+        "full", "same" or "valid", as of `convolve`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with n columns.
 
-    Raises:
-        ValueError: for another mode, an empty operand, or n below 1.
+    Raises
+    ------
+    ValueError
+        For another mode, an empty operand, or n below 1.
 
-    See Also:
-        toeplitz
+    See Also
+    --------
+    toeplitz
 
-    Examples:
-        >>> cp.scipy.linalg.convolution_matrix([1, 2], 2)
-        array([[1, 0],
-               [2, 1],
-               [0, 2]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.convolution_matrix([1, 2], 2)
+    array([[1, 0],
+           [2, 1],
+           [0, 2]])
     """
     values = array(a)
     if n <= 0:
@@ -353,19 +441,25 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> ndarray:
 def block_diag(*arrs: ArrayLike) -> ndarray:
     """Returns a matrix with matrices along its diagonal, and 0 elsewhere.
 
-    Args:
-        *arrs: the matrices; vectors are rows.
+    Parameters
+    ----------
+    *arrs : array_like
+        The matrices; vectors are rows.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        ValueError: for more than two axes.
+    Raises
+    ------
+    ValueError
+        For more than two axes.
 
-    Examples:
-        >>> cp.scipy.linalg.block_diag([1], [[2, 3]])
-        array([[1, 0, 0],
-               [0, 2, 3]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.block_diag([1], [[2, 3]])
+    array([[1, 0, 0],
+           [0, 2, 3]])
     """
     blocks = [array(a) for a in arrs] or [zeros((1, 0))]
     if any(b.ndim > 2 for b in blocks):
@@ -384,20 +478,28 @@ def block_diag(*arrs: ArrayLike) -> ndarray:
 def khatri_rao(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the Kronecker products of columns.
 
-    Args:
-        a: an array of shape (m, n).
-        b: an array of shape (k, n).
+    Parameters
+    ----------
+    a : array_like
+        An array of shape (m, n).
+    b : array_like
+        An array of shape (k, n).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (m k, n).
 
-    Raises:
-        ValueError: for other shapes.
+    Raises
+    ------
+    ValueError
+        For other shapes.
 
-    Examples:
-        >>> cp.scipy.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
-        array([[ 3,  8],
-               [ 5, 12]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
+    array([[ 3,  8],
+           [ 5, 12]])
     """
     first, second = array(a), array(b)
     if first.ndim != 2 or second.ndim != 2:
@@ -410,16 +512,21 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> ndarray:
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the Kronecker product.
 
-    Args:
-        a: an array.
-        b: an array.
-
-    Returns:
+    Parameters
+    ----------
+    a : array_like
+        An array.
+    b : array_like
         An array.
 
-    Examples:
-        >>> cp.scipy.linalg.kron([[1, 2]], [[3], [4]])
-        array([[3, 6],
-               [4, 8]])
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> cp.scipy.linalg.kron([[1, 2]], [[3], [4]])
+    array([[3, 6],
+           [4, 8]])
     """
     return _kron(a, b)

@@ -27,9 +27,10 @@ from cuprous.linalg._solving import solve
 class LinAlgWarning(RuntimeWarning):
     """The warning for a matrix that is singular, or nearly so.
 
-    Examples:
-        >>> issubclass(cp.scipy.linalg.LinAlgWarning, RuntimeWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.linalg.LinAlgWarning, RuntimeWarning)
+    True
     """
 
 
@@ -51,24 +52,34 @@ def _swapped(a: ndarray) -> ndarray:
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[ndarray, ndarray]:
     """Returns the LU decomposition with partial pivoting, L and U in one matrix, for `lu_solve`.
 
-    Args:
-        a: matrices in the last two axes.
-        overwrite_a: for SciPy's signature; `a` is never changed.
-        check_finite: whether to read `a` for infinities and NaN.
+    Parameters
+    ----------
+    a : array_like
+        Matrices in the last two axes.
+    overwrite_a : bool, default False
+        For SciPy's signature; `a` is never changed.
+    check_finite : bool, default True
+        Whether to read `a` for infinities and NaN.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         The tuple of L (below the diagonal) and U, and for each row the one that it was swapped with (int32).
 
-    Raises:
-        ValueError: for fewer than two axes, infinities or NaN.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes, infinities or NaN.
 
-    See Also:
-        lu, lu_solve
+    See Also
+    --------
+    lu, lu_solve
 
-    Examples:
-        >>> cp.scipy.linalg.lu_factor([[1.0, 2.0], [2.0, 2.0]])[0]
-        array([[2. , 2. ],
-               [0.5, 1. ]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.lu_factor([[1.0, 2.0], [2.0, 2.0]])[0]
+    array([[2. , 2. ],
+           [0.5, 1. ]])
     """
     found, pivots, _, info = _lu.lu_factor(_matrix(a, check_finite))
     if check_finite and bool(any_(info != 0)):
@@ -81,25 +92,37 @@ def lu_solve(lu_and_piv: tuple[ArrayLike, ArrayLike], b: ArrayLike, trans: int =
              check_finite: bool = True) -> ndarray:  # fmt: skip
     """Returns X with A X = b for the square matrix A whose decomposition `lu_factor` returned.
 
-    Args:
-        lu_and_piv: what `lu_factor` returned.
-        b: a vector or a matrix.
-        trans: 0 for A, 1 for its transpose, 2 for its adjoint.
-        overwrite_b: for SciPy's signature; `b` is never changed.
-        check_finite: whether to read `b` for infinities and NaN.
+    Parameters
+    ----------
+    lu_and_piv : pair of array_like
+        What `lu_factor` returned.
+    b : array_like
+        A vector or a matrix.
+    trans : int, default 0
+        0 for A, 1 for its transpose, 2 for its adjoint.
+    overwrite_b : bool, default False
+        For SciPy's signature; `b` is never changed.
+    check_finite : bool, default True
+        Whether to read `b` for infinities and NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `b`.
 
-    Raises:
-        ValueError: for shapes that do not fit, infinities or NaN.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, infinities or NaN.
 
-    See Also:
-        lu_factor
+    See Also
+    --------
+    lu_factor
 
-    Examples:
-        >>> cp.scipy.linalg.lu_solve(cp.scipy.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [4.0, 3.0])
-        array([3., 2.])
+    Examples
+    --------
+    >>> cp.scipy.linalg.lu_solve(cp.scipy.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]]), [4.0, 3.0])
+    array([3., 2.])
     """
     lu_, right = inexact(array(lu_and_piv[0]), array(b))
     if check_finite and not bool(all_(isfinite(right))):
@@ -125,24 +148,35 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
        p_indices: bool = False) -> tuple[ndarray, ...]:  # fmt: skip
     """Returns the LU decomposition a = P L U with partial pivoting.
 
-    Args:
-        a: matrices in the last two axes.
-        permute_l: whether to return P L in place of P and L.
-        overwrite_a: for SciPy's signature; `a` is never changed.
-        check_finite: whether to read `a` for infinities and NaN.
-        p_indices: whether to return P as the indices with `L[p] @ U == a`.
+    Parameters
+    ----------
+    a : array_like
+        Matrices in the last two axes.
+    permute_l : bool, default False
+        Whether to return P L in place of P and L.
+    overwrite_a : bool, default False
+        For SciPy's signature; `a` is never changed.
+    check_finite : bool, default True
+        Whether to read `a` for infinities and NaN.
+    p_indices : bool, default False
+        Whether to return P as the indices with `L[p] @ U == a`.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The tuple (P, L, U), or (P L, U).
 
-    Raises:
-        ValueError: for fewer than two axes, infinities or NaN.
+    Raises
+    ------
+    ValueError
+        For fewer than two axes, infinities or NaN.
 
-    Examples:
-        >>> p, l, u = cp.scipy.linalg.lu([[1.0, 2.0], [2.0, 2.0]])
-        >>> p @ l @ u
-        array([[1., 2.],
-               [2., 2.]])
+    Examples
+    --------
+    >>> p, l, u = cp.scipy.linalg.lu([[1.0, 2.0], [2.0, 2.0]])
+    >>> p @ l @ u
+    array([[1., 2.],
+           [2., 2.]])
     """
     matrix = _matrix(a, check_finite)
     found, _, order, _ = _lu.lu_factor(matrix)
@@ -162,25 +196,39 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
                      overwrite_b: bool = False, check_finite: bool = True) -> ndarray:  # fmt: skip
     """Returns X with A X = b for triangular A, of which only the triangle is read.
 
-    Args:
-        a: square matrices in the last two axes.
-        b: a vector, or matrices in the last two axes that broadcast with `a`.
-        trans: 0 or "N" for A, 1 or "T" for its transpose, 2 or "C" for its adjoint.
-        lower: whether A is lower triangular.
-        unit_diagonal: whether the diagonal of A counts as 1.
-        overwrite_b: for SciPy's signature; `b` is never changed.
-        check_finite: whether to read the operands for infinities and NaN.
+    Parameters
+    ----------
+    a : array_like
+        Square matrices in the last two axes.
+    b : array_like
+        A vector, or matrices in the last two axes that broadcast with `a`.
+    trans : int, default 0
+        0 or "N" for A, 1 or "T" for its transpose, 2 or "C" for its adjoint.
+    lower : bool, default False
+        Whether A is lower triangular.
+    unit_diagonal : bool, default False
+        Whether the diagonal of A counts as 1.
+    overwrite_b : bool, default False
+        For SciPy's signature; `b` is never changed.
+    check_finite : bool, default True
+        Whether to read the operands for infinities and NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `b`.
 
-    Raises:
-        ValueError: for shapes that do not fit, infinities or NaN.
-        LinAlgError: for a singular matrix.
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, infinities or NaN.
+    LinAlgError
+        For a singular matrix.
 
-    Examples:
-        >>> cp.scipy.linalg.solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True)
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.scipy.linalg.solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True)
+    array([1., 2.])
     """
     matrix, right = inexact(_matrix(a, check_finite, square=True), array(b))
     if not right.ndim or right.shape[max(right.ndim - 2, 0)] != matrix.shape[-1]:
@@ -200,19 +248,26 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
 def expm(A: ArrayLike) -> ndarray:
     """Returns the exponential of matrices, by scaling, a Taylor polynomial and squaring. It reads the norm.
 
-    Args:
-        A: square matrices in the last two axes.
+    Parameters
+    ----------
+    A : array_like
+        Square matrices in the last two axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `A`.
 
-    Raises:
-        ValueError: for other shapes.
+    Raises
+    ------
+    ValueError
+        For other shapes.
 
-    Examples:
-        >>> cp.scipy.linalg.expm([[0.0, 0.0], [0.0, 0.0]])
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.expm([[0.0, 0.0], [0.0, 0.0]])
+    array([[1., 0.],
+           [0., 1.]])
     """
     x = _matrix(A, False, square=True)
     one = eye(x.shape[-1], dtype=x.dtype)
@@ -234,15 +289,20 @@ def expm(A: ArrayLike) -> ndarray:
 def sinhm(A: ArrayLike) -> ndarray:
     """Returns the hyperbolic sine of a matrix.
 
-    Args:
-        A: a square matrix.
+    Parameters
+    ----------
+    A : array_like
+        A square matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `A`.
 
-    Examples:
-        >>> cp.scipy.linalg.sinhm([[0.0]])
-        array([[0.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.sinhm([[0.0]])
+    array([[0.]])
     """
     return 0.5 * (expm(A) - expm(-array(A)))
 
@@ -250,15 +310,20 @@ def sinhm(A: ArrayLike) -> ndarray:
 def coshm(A: ArrayLike) -> ndarray:
     """Returns the hyperbolic cosine of a matrix.
 
-    Args:
-        A: a square matrix.
+    Parameters
+    ----------
+    A : array_like
+        A square matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `A`.
 
-    Examples:
-        >>> cp.scipy.linalg.coshm([[0.0]])
-        array([[1.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.coshm([[0.0]])
+    array([[1.]])
     """
     return 0.5 * (expm(A) + expm(-array(A)))
 
@@ -266,15 +331,20 @@ def coshm(A: ArrayLike) -> ndarray:
 def tanhm(A: ArrayLike) -> ndarray:
     """Returns the hyperbolic tangent of a matrix.
 
-    Args:
-        A: a square matrix.
+    Parameters
+    ----------
+    A : array_like
+        A square matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `A`.
 
-    Examples:
-        >>> cp.scipy.linalg.tanhm([[0.0]])
-        array([[0.]])
+    Examples
+    --------
+    >>> cp.scipy.linalg.tanhm([[0.0]])
+    array([[0.]])
     """
     return solve(coshm(A), sinhm(A))
 
@@ -282,18 +352,25 @@ def tanhm(A: ArrayLike) -> ndarray:
 def bandwidth(a: ArrayLike) -> tuple[int, int]:
     """Returns the numbers of diagonals below and above the main one that are not 0. It reads them.
 
-    Args:
-        a: a matrix.
+    Parameters
+    ----------
+    a : array_like
+        A matrix.
 
-    Returns:
+    Returns
+    -------
+    pair of ints
         The tuple of both numbers.
 
-    Raises:
-        TypeError: unless there are two axes.
+    Raises
+    ------
+    TypeError
+        Unless there are two axes.
 
-    Examples:
-        >>> cp.scipy.linalg.bandwidth([[1, 0], [2, 3]])
-        (1, 0)
+    Examples
+    --------
+    >>> cp.scipy.linalg.bandwidth([[1, 0], [2, 3]])
+    (1, 0)
     """
     matrix = array(a)
     if matrix.ndim != 2:

@@ -27,9 +27,12 @@ def _truth(a: ndarray) -> ndarray:
 def _target(a: ndarray, output: Any) -> ndarray | None:
     """Returns the caller's output array, or None. As in SciPy, any other `output` gives a new bool array.
 
-    Raises:
-        RuntimeError: if the array has another shape.
-        TypeError: if the array is complex.
+    Raises
+    ------
+    RuntimeError
+        If the array has another shape.
+    TypeError
+        If the array is complex.
     """
     if is_numpy_array(output):
         raise unsupported(output)
@@ -123,26 +126,39 @@ def binary_erosion(
 ) -> ndarray:  # fmt: skip
     """Erodes an image: an element is True if the structure, centered on it, covers only nonzero elements.
 
-    Args:
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        TypeError: for complex input.
-        RuntimeError: for a structure or mask of the wrong shape.
-        ValueError: for an origin outside the structure.
+    Raises
+    ------
+    TypeError
+        For complex input.
+    RuntimeError
+        For a structure or mask of the wrong shape.
+    ValueError
+        For an origin outside the structure.
 
-    See Also:
-        grey_erosion, binary_dilation, binary_closing, binary_opening, generate_binary_structure
+    See Also
+    --------
+    grey_erosion, binary_dilation, binary_closing, binary_opening, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_erosion(cp.asarray([0, 1, 1, 1, 0]))
-        array([False, False,  True, False, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_erosion(cp.asarray([0, 1, 1, 1, 0]))
+    array([False, False,  True, False, False])
     """
     return _delivered(("minimum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
@@ -154,24 +170,35 @@ def binary_dilation(
 ) -> ndarray:  # fmt: skip
     """Dilates an image: centers the structure on each nonzero element and marks what it covers.
 
-    Args:
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure or mask of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure or mask of the wrong shape.
 
-    See Also:
-        grey_dilation, binary_erosion, binary_closing, binary_opening, generate_binary_structure
+    See Also
+    --------
+    grey_dilation, binary_erosion, binary_closing, binary_opening, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_dilation(cp.asarray([0, 0, 1, 0, 0]))
-        array([False,  True,  True,  True, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_dilation(cp.asarray([0, 0, 1, 0, 0]))
+    array([False,  True,  True,  True, False])
     """
     return _delivered(("maximum",), input, output, structure, iterations, mask, border_value, origin, axes)
 
@@ -183,24 +210,35 @@ def binary_opening(
 ) -> ndarray:  # fmt: skip
     """Erodes, then dilates.
 
-    Args:
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure or mask of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure or mask of the wrong shape.
 
-    See Also:
-        grey_opening, binary_closing, binary_erosion, binary_dilation, generate_binary_structure
+    See Also
+    --------
+    grey_opening, binary_closing, binary_erosion, binary_dilation, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_opening(cp.asarray([1, 0, 1, 1, 1]))
-        array([False, False,  True,  True,  True])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_opening(cp.asarray([1, 0, 1, 1, 1]))
+    array([False, False,  True,  True,  True])
     """
     return _delivered(("minimum", "maximum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
@@ -212,24 +250,35 @@ def binary_closing(
 ) -> ndarray:  # fmt: skip
     """Dilates, then erodes.
 
-    Args:
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure or mask of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure or mask of the wrong shape.
 
-    See Also:
-        grey_closing, binary_opening, binary_dilation, binary_erosion, generate_binary_structure
+    See Also
+    --------
+    grey_closing, binary_opening, binary_dilation, binary_erosion, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_closing(cp.asarray([0, 1, 0, 1, 0]))
-        array([False,  True,  True,  True, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_closing(cp.asarray([0, 1, 0, 1, 0]))
+    array([False,  True,  True,  True, False])
     """
     return _delivered(("maximum", "minimum"), input, output, structure, iterations, mask, border_value, origin, axes)
 
@@ -241,27 +290,41 @@ def binary_hit_or_miss(
 ) -> ndarray:  # fmt: skip
     """Matches a pattern: True where `structure1` covers only nonzero elements and `structure2` only zeros.
 
-    Args:
-        input: a real array of any shape.
-        structure1: the elements that must be nonzero.
-        structure2: the elements that must be zero; by default the complement of `structure1`.
-        output: the array for the result; by default a new bool array.
-        origin1: the shift of the center of `structure1`.
-        origin2: the shift of the center of `structure2`; by default `origin1`.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape.
+    structure1 : array_like, optional
+        The elements that must be nonzero.
+    structure2 : array_like, optional
+        The elements that must be zero; by default the complement of `structure1`.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin1 : int, default 0
+        The shift of the center of `structure1`.
+    origin2 : int or sequence of ints, optional
+        The shift of the center of `structure2`; by default `origin1`.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure of the wrong shape.
 
-    See Also:
-        binary_erosion
+    See Also
+    --------
+    binary_erosion
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_hit_or_miss(cp.asarray([0, 1, 0, 1, 1]), [0, 1, 0])
-        array([False,  True, False, False, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_hit_or_miss(cp.asarray([0, 1, 0, 1, 1]), [0, 1, 0])
+    array([False,  True, False, False, False])
     """
     a = source(input, real=True)
     out = _target(a, output)
@@ -281,21 +344,31 @@ def binary_propagation(
 ) -> ndarray:  # fmt: skip
     """Dilates repeatedly within `mask` until nothing changes.
 
-    Args:
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure or mask of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure or mask of the wrong shape.
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_propagation(cp.asarray([0, 1, 0, 0]), mask=cp.asarray([1, 1, 1, 0]))
-        array([ True,  True,  True, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_propagation(cp.asarray([0, 1, 0, 0]), mask=cp.asarray([1, 1, 1, 0]))
+    array([ True,  True,  True, False])
     """
     return binary_dilation(input, structure, -1, mask, output, border_value, origin, axes=axes)
 
@@ -306,25 +379,37 @@ def binary_fill_holes(
 ) -> ndarray:
     """Fills holes: zeros that are not connected to the border.
 
-    Args:
-        input: a real array of any shape.
-        structure: the structuring element, read on the host; by default the center and the neighbors that share a face.
-        output: the array for the result; by default a new bool array.
-        origin: the shift of the structure's center, one for all axes or one for each.
-        axes: the axes that the structure applies to; None for all.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape.
+    structure : array_like, optional
+        The structuring element, read on the host; by default the center and the neighbors that share a face.
+    output : array_like, optional
+        The array for the result; by default a new bool array.
+    origin : int or sequence of ints, default 0
+        The shift of the structure's center, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes that the structure applies to; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a structure of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For a structure of the wrong shape.
 
-    See Also:
-        binary_dilation, binary_propagation, label
+    See Also
+    --------
+    binary_dilation, binary_propagation, label
 
-    Examples:
-        >>> cp.scipy.ndimage.binary_fill_holes(cp.asarray([1, 0, 1, 0]))
-        array([ True,  True,  True, False])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.binary_fill_holes(cp.asarray([1, 0, 1, 0]))
+    array([ True,  True,  True, False])
     """
     a = source(input)
     out = _target(a, output)
@@ -336,21 +421,29 @@ def binary_fill_holes(
 def iterate_structure(structure: ArrayLike, iterations: int, origin: Any = None) -> Any:
     """Returns the structure that dilates in one step as `structure` does in `iterations` steps.
 
-    Args:
-        structure: the structuring element.
-        iterations: the number of steps.
-        origin: the shift of the structure's center, one for all axes or one for each.
+    Parameters
+    ----------
+    structure : array_like
+        The structuring element.
+    iterations : int
+        The number of steps.
+    origin : int or sequence of ints, optional
+        The shift of the structure's center, one for all axes or one for each.
 
-    Returns:
+    Returns
+    -------
+    ndarray or tuple
         The structure (unchanged for fewer than two iterations, otherwise bool); with `origin`, a pair of the structure
         and the list of its origins.
 
-    See Also:
-        generate_binary_structure
+    See Also
+    --------
+    generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
-        array([ True,  True,  True,  True,  True])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.iterate_structure(cp.asarray([1, 1, 1], dtype=bool), 2)
+    array([ True,  True,  True,  True,  True])
     """
     element = host(structure)
     if iterations < 2:

@@ -157,27 +157,41 @@ def distance_transform_edt(
 ) -> Any:  # fmt: skip
     """Returns the Euclidean distance of each element to the nearest zero; inf if there is no zero.
 
-    Args:
-        input: a real array of any shape; a 0-d array counts as an array with one element.
-        sampling: the distances between elements, one for all axes or one for each.
-        return_distances: whether to return the distances.
-        return_indices: whether to return the coordinates of the nearest zero, in int32, one row for each axis; an
-            element's own coordinates if there is no zero.
-        distances: an array of the distances' dtype that receives them; they are then not returned.
-        indices: an int32 array that receives the coordinates, which are then not returned.
-        block_params: for CuPy's signature, in which it sets the blocks of a kernel; it has no effect.
-        float64_distances: whether distances are float64; otherwise they are float32.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape; a 0-d array counts as an array with one element.
+    sampling : float or sequence of floats, optional
+        The distances between elements, one for all axes or one for each.
+    return_distances : bool, default True
+        Whether to return the distances.
+    return_indices : bool, default False
+        Whether to return the coordinates of the nearest zero, in int32, one row for each axis; an element's own
+        coordinates if there is no zero.
+    distances : array_like, optional
+        An array of the distances' dtype that receives them; they are then not returned.
+    indices : array_like, optional
+        An int32 array that receives the coordinates, which are then not returned.
+    block_params : tuple of ints, optional
+        For CuPy's signature, in which it sets the blocks of a kernel; it has no effect.
+    float64_distances : bool, default True
+        Whether distances are float64; otherwise they are float32.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
-    Raises:
-        RuntimeError: for `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
+    Raises
+    ------
+    RuntimeError
+        For `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
 
-    Examples:
-        >>> cp.scipy.ndimage.distance_transform_edt(cp.asarray([[0, 1, 1], [1, 1, 1]]))
-        array([[0.        , 1.        , 2.        ],
-               [1.        , 1.41421356, 2.23606798]])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.distance_transform_edt(cp.asarray([[0, 1, 1], [1, 1, 1]]))
+    array([[0.        , 1.        , 2.        ],
+           [1.        , 1.41421356, 2.23606798]])
     """
     a = source(input)
     a = a.reshape([1]) if a.ndim == 0 else a
@@ -195,29 +209,44 @@ def distance_transform_cdt(
 ) -> Any:  # fmt: skip
     """Returns the least number of steps from each element to a zero, in int32; -1 if there is no zero.
 
-    Args:
-        input: a real array of any shape.
-        metric: "chessboard" (with diagonal steps), "taxicab" or its synonyms "cityblock" and "manhattan", or the
-            corresponding structure from `generate_binary_structure`.
-        return_distances: whether to return the distances.
-        return_indices: whether to return the coordinates of a nearest zero, as `distance_transform_edt` does.
-        distances: an int32 array that receives the distances, which are then not returned.
-        indices: an int32 array that receives the coordinates, which are then not returned.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape.
+    metric : str, default "chessboard"
+        "chessboard" (with diagonal steps), "taxicab" or its synonyms "cityblock" and "manhattan", or the corresponding
+        structure from `generate_binary_structure`.
+    return_distances : bool, default True
+        Whether to return the distances.
+    return_indices : bool, default False
+        Whether to return the coordinates of a nearest zero, as `distance_transform_edt` does.
+    distances : array_like, optional
+        An int32 array that receives the distances, which are then not returned.
+    indices : array_like, optional
+        An int32 array that receives the coordinates, which are then not returned.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
-    Raises:
-        ValueError: for an unknown metric, and for `distances` or `indices` of the wrong shape or dtype.
-        RuntimeError: if nothing is requested.
-        NotImplementedError: for other structures.
+    Raises
+    ------
+    ValueError
+        For an unknown metric, and for `distances` or `indices` of the wrong shape or dtype.
+    RuntimeError
+        If nothing is requested.
+    NotImplementedError
+        For other structures.
 
-    See Also:
-        distance_transform_edt, distance_transform_bf
+    See Also
+    --------
+    distance_transform_edt, distance_transform_bf
 
-    Examples:
-        >>> cp.scipy.ndimage.distance_transform_cdt(cp.asarray([0, 1, 1, 1]))
-        array([0, 1, 2, 3], dtype=int32)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.distance_transform_cdt(cp.asarray([0, 1, 1, 1]))
+    array([0, 1, 2, 3], dtype=int32)
     """
     a = source(input)
     if isinstance(metric, str):
@@ -248,29 +277,43 @@ def distance_transform_bf(
     """Computes the distance of each element to the nearest zero: `distance_transform_edt` (float64) for "euclidean", or
     steps (uint32) for "taxicab" and "chessboard".
 
-    Args:
-        input: a real array of any shape.
-        metric: "euclidean", "taxicab" (or "cityblock", "manhattan") or "chessboard".
-        sampling: the distances between elements, one for all axes or one for each.
-        return_distances: whether to return the distances.
-        return_indices: whether to return the coordinates of the nearest zero.
-        distances: an array that receives the distances, which are then not returned.
-        indices: an int32 array that receives the coordinates, which are then not returned.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape.
+    metric : {"euclidean", "taxicab", "cityblock", "manhattan", "chessboard"}, default "euclidean"
+        "euclidean", "taxicab" (or "cityblock", "manhattan") or "chessboard".
+    sampling : float or sequence of floats, optional
+        The distances between elements, one for all axes or one for each.
+    return_distances : bool, default True
+        Whether to return the distances.
+    return_indices : bool, default False
+        Whether to return the coordinates of the nearest zero.
+    distances : array_like, optional
+        An array that receives the distances, which are then not returned.
+    indices : array_like, optional
+        An int32 array that receives the coordinates, which are then not returned.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The distances, the coordinates, a pair of both, or None, depending on what was requested.
 
-    Raises:
-        RuntimeError: for an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is
-            requested.
-        NotImplementedError: for `sampling` with metrics that count steps.
+    Raises
+    ------
+    RuntimeError
+        For an unknown metric, for `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
+    NotImplementedError
+        For `sampling` with metrics that count steps.
 
-    See Also:
-        distance_transform_cdt, distance_transform_edt
+    See Also
+    --------
+    distance_transform_cdt, distance_transform_edt
 
-    Examples:
-        >>> cp.scipy.ndimage.distance_transform_bf(cp.asarray([0, 1, 1, 1]), metric="taxicab")
-        array([0, 1, 2, 3], dtype=uint32)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.distance_transform_bf(cp.asarray([0, 1, 1, 1]), metric="taxicab")
+    array([0, 1, 2, 3], dtype=uint32)
     """
     a = source(input)
     if metric.lower() not in _NAMES:

@@ -58,21 +58,31 @@ def _filtered(a: ndarray, name: str, out: ndarray | None, response: ndarray) -> 
 def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a Gaussian.
 
-    Args:
-        input: the Fourier transform.
-        sigma: the standard deviations, one for all axes or one for each.
-        axis: the axis of the real transform.
+    Parameters
+    ----------
+    input : array_like
+        The Fourier transform.
+    sigma : float or sequence of floats
+        The standard deviations, one for all axes or one for each.
+    axis : int, default -1
+        The axis of the real transform.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a wrong number of standard deviations.
-        AxisError: if the axis does not exist.
+    Raises
+    ------
+    RuntimeError
+        For a wrong number of standard deviations.
+    AxisError
+        If the axis does not exist.
 
-    Examples:
-        >>> cp.scipy.ndimage.fourier_gaussian(cp.ones(4), 1.0).round(6)
-        array([1.      , 0.291213, 0.007192, 0.291213])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.fourier_gaussian(cp.ones(4), 1.0).round(6)
+    array([1.      , 0.291213, 0.007192, 0.291213])
     """
     a, name, out = _prepared(input, output, False)
     total: Any = 0.0
@@ -86,20 +96,29 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
 def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array by that of a box.
 
-    Args:
-        input: the Fourier transform.
-        size: the extents of the box, one for all axes or one for each.
-        axis: the axis of the real transform.
+    Parameters
+    ----------
+    input : array_like
+        The Fourier transform.
+    size : int or sequence of ints
+        The extents of the box, one for all axes or one for each.
+    axis : int, default -1
+        The axis of the real transform.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a wrong number of extents.
+    Raises
+    ------
+    RuntimeError
+        For a wrong number of extents.
 
-    Examples:
-        >>> cp.scipy.ndimage.fourier_uniform(cp.ones(4), 2.0).round(6)
-        array([1.     , 0.63662, 0.     , 0.63662])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.fourier_uniform(cp.ones(4), 2.0).round(6)
+    array([1.     , 0.63662, 0.     , 0.63662])
     """
     a, name, out = _prepared(input, output, False)
     total: Any = 1.0
@@ -113,20 +132,29 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
 def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Multiplies the Fourier transform of an array with up to three axes by that of an ellipsoid.
 
-    Args:
-        input: the Fourier transform.
-        size: the diameters, one for all axes or one for each.
-        axis: the axis of the real transform.
+    Parameters
+    ----------
+    input : array_like
+        The Fourier transform.
+    size : int or sequence of ints
+        The diameters, one for all axes or one for each.
+    axis : int, default -1
+        The axis of the real transform.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        NotImplementedError: for more axes.
+    Raises
+    ------
+    NotImplementedError
+        For more axes.
 
-    Examples:
-        >>> cp.scipy.ndimage.fourier_ellipsoid(cp.ones(4), 2.0).round(6)
-        array([1.     , 0.63662, 0.     , 0.63662])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.fourier_ellipsoid(cp.ones(4), 2.0).round(6)
+    array([1.     , 0.63662, 0.     , 0.63662])
     """
     a, name, out = _prepared(input, output, False)
     if a.ndim > 3:
@@ -150,21 +178,30 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
 def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, output: Output = None) -> ndarray:
     """Returns the Fourier transform of the shifted array.
 
-    Args:
-        input: the Fourier transform.
-        shift: the number of elements, one for all axes or one for each.
-        axis: the axis of the real transform.
+    Parameters
+    ----------
+    input : array_like
+        The Fourier transform.
+    shift : int or sequence of ints
+        The number of elements, one for all axes or one for each.
+    axis : int, default -1
+        The axis of the real transform.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for a wrong number of shifts.
+    Raises
+    ------
+    RuntimeError
+        For a wrong number of shifts.
 
-    Examples:
-        >>> shifted = cp.scipy.ndimage.fourier_shift(cp.fft.fft([1.0, 2.0, 3.0, 4.0]), 1)
-        >>> cp.fft.ifft(shifted).real.round(6)
-        array([4., 1., 2., 3.])
+    Examples
+    --------
+    >>> shifted = cp.scipy.ndimage.fourier_shift(cp.fft.fft([1.0, 2.0, 3.0, 4.0]), 1)
+    >>> cp.fft.ifft(shifted).real.round(6)
+    array([4., 1., 2., 3.])
     """
     a, name, out = _prepared(input, output, True)
     total: Any = 0.0

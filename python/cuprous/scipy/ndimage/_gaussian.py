@@ -70,21 +70,31 @@ def gaussian_filter1d(
 ) -> ndarray:  # fmt: skip
     """Filters along one axis with a Gaussian, or with its `order`-th derivative.
 
-    Args:
-        input: an array of any dtype and shape.
-        sigma: the standard deviation, in elements.
-        order: 0 for the Gaussian, n for its n-th derivative.
-        mode: the extension beyond the edges, as for `correlate1d`.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    sigma : float
+        The standard deviation, in elements.
+    order : int, default 0
+        0 for the Gaussian, n for its n-th derivative.
+    mode : str, default "reflect"
+        The extension beyond the edges, as for `correlate1d`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: for a negative order or radius.
+    Raises
+    ------
+    ValueError
+        For a negative order or radius.
 
-    Examples:
-        >>> cp.scipy.ndimage.gaussian_filter1d(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
-        array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.gaussian_filter1d(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+    array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
     """
     a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
@@ -110,23 +120,34 @@ def gaussian_filter(
 ) -> ndarray:  # fmt: skip
     """Filters with a Gaussian, axis by axis.
 
-    Args:
-        input: an array of any dtype and shape.
-        sigma: the standard deviation, in elements; one for all axes or one for each.
-        order: 0 for the Gaussian, n for its n-th derivative; one for all axes or one for each.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    sigma : array_like
+        The standard deviation, in elements; one for all axes or one for each.
+    order : int, default 0
+        0 for the Gaussian, n for its n-th derivative; one for all axes or one for each.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: for a negative order or radius.
+    Raises
+    ------
+    ValueError
+        For a negative order or radius.
 
-    Examples:
-        >>> cp.scipy.ndimage.gaussian_filter(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
-        array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.gaussian_filter(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+    array([0.058423, 0.242105, 0.398943, 0.242105, 0.058423])
     """
     a, name, out = prepared(input, output)
     return deliver(_gaussian(a, sigma, order, mode, cval, truncate, radius, axes, name), out)
@@ -148,18 +169,24 @@ def _stencils(input: ArrayLike, axis: int, output: Output, mode: Mode, cval: Any
 def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = "reflect", cval: Any = 0.0) -> ndarray:
     """Returns the derivative along `axis` by Sobel's stencil: (-1, 0, 1) along it, (1, 2, 1) along the other axes.
 
-    Args:
-        input: an array of any dtype and shape.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Examples:
-        >>> cp.scipy.ndimage.sobel(cp.asarray([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]))
-        array([[4., 8., 4.],
-               [4., 8., 4.]])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.sobel(cp.asarray([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]))
+    array([[4., 8., 4.],
+           [4., 8., 4.]])
     """
     return _stencils(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
 
@@ -170,20 +197,27 @@ def prewitt(
 ) -> ndarray:
     """Returns the derivative along `axis` by Prewitt's stencil: (-1, 0, 1) along it, (1, 1, 1) along the other axes.
 
-    Args:
-        input: an array of any dtype and shape.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    See Also:
-        sobel
+    See Also
+    --------
+    sobel
 
-    Examples:
-        >>> cp.scipy.ndimage.prewitt(cp.asarray([0.0, 1.0, 4.0, 9.0]))
-        array([1., 4., 8., 5.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.prewitt(cp.asarray([0.0, 1.0, 4.0, 9.0]))
+    array([1., 4., 8., 5.])
     """
     return _stencils(input, axis, output, mode, cval, (1.0, 1.0, 1.0))
 
@@ -214,18 +248,25 @@ def laplace(
 ) -> ndarray:
     """Returns the sum of the second differences (1, -2, 1) along the axes.
 
-    Args:
-        input: an array of any dtype and shape.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Examples:
-        >>> cp.scipy.ndimage.laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]))
-        array([ 1.,  2.,  2., -5.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]))
+    array([ 1.,  2.,  2., -5.])
     """
 
     def second_difference(a: ndarray, axis: int, m: Mode, name: str) -> ndarray:
@@ -242,22 +283,32 @@ def gaussian_laplace(
 ) -> ndarray:  # fmt: skip
     """Returns the Laplacian by second derivatives of Gaussians.
 
-    Args:
-        input: an array of any dtype and shape.
-        sigma: the standard deviation, in elements; one for all axes or one for each.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    sigma : array_like
+        The standard deviation, in elements; one for all axes or one for each.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: for a negative radius.
+    Raises
+    ------
+    ValueError
+        For a negative radius.
 
-    Examples:
-        >>> cp.scipy.ndimage.gaussian_laplace(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
-        array([ 0.197428,  0.002007, -0.398943,  0.002007,  0.197428])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.gaussian_laplace(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
+    array([ 0.197428,  0.002007, -0.398943,  0.002007,  0.197428])
     """
     a = source(input)
     found = check_axes(axes, a.ndim)
@@ -279,22 +330,32 @@ def gaussian_gradient_magnitude(
 
     As in SciPy, each derivative smooths along all axes, so `sigma` and `radius` cover all of them.
 
-    Args:
-        input: an array of any dtype and shape.
-        sigma: the standard deviation, in elements; one for all axes or one for each.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        axes: the axes of the derivatives; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    sigma : array_like
+        The standard deviation, in elements; one for all axes or one for each.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes of the derivatives; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: for a negative radius.
+    Raises
+    ------
+    ValueError
+        For a negative radius.
 
-    Examples:
-        >>> cp.scipy.ndimage.gaussian_gradient_magnitude(cp.asarray([0.0, 0.0, 1.0, 1.0]), 1.0).round(6)
-        array([0.107982, 0.363249, 0.363249, 0.107982])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.gaussian_gradient_magnitude(cp.asarray([0.0, 0.0, 1.0, 1.0]), 1.0).round(6)
+    array([0.107982, 0.363249, 0.363249, 0.107982])
     """
     a = source(input)
     sigmas = per_axis(sigma, a.ndim)
@@ -338,24 +399,34 @@ def generic_laplace(
 ) -> ndarray:  # fmt: skip
     """Returns the sum of second derivatives along the axes, each computed by a function.
 
-    Args:
-        input: an array of any dtype and shape.
-        derivative2: `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`. In the first
-            call `output` is the array for the result; in the others it is the dtype of the result to return.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        extra_arguments: further arguments of the function.
-        extra_keywords: keyword arguments of the function.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    derivative2 : callable
+        `derivative2(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`. In the first call `output`
+        is the array for the result; in the others it is the dtype of the result to return.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    extra_arguments : tuple, optional
+        Further arguments of the function.
+    extra_keywords : dict, optional
+        Keyword arguments of the function.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Examples:
-        >>> def second(a, axis, output, mode, cval):
-        ...     return cp.scipy.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)
-        >>> cp.scipy.ndimage.generic_laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]), second)
-        array([ 1.,  2.,  2., -5.])
+    Examples
+    --------
+    >>> def second(a, axis, output, mode, cval):
+    ...     return cp.scipy.ndimage.correlate1d(a, [1, -2, 1], axis, output, mode, cval)
+    >>> cp.scipy.ndimage.generic_laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]), second)
+    array([ 1.,  2.,  2., -5.])
     """
     return _generic(input, derivative2, output, mode, cval, extra_arguments, extra_keywords, axes, False)
 
@@ -368,23 +439,32 @@ def generic_gradient_magnitude(
 ) -> ndarray:  # fmt: skip
     """Returns the gradient's magnitude of components that a function computes.
 
-    Args:
-        input: an array of any dtype and shape.
-        derivative: `derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, as for
-            `generic_laplace`.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one
-            for all axes or one for each.
-        extra_arguments: further arguments of the function.
-        extra_keywords: keyword arguments of the function.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    derivative : callable
+        `derivative(input, axis, output, mode, cval, *extra_arguments, **extra_keywords)`, as for `generic_laplace`.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for
+        all axes or one for each.
+    extra_arguments : tuple, optional
+        Further arguments of the function.
+    extra_keywords : dict, optional
+        Keyword arguments of the function.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Examples:
-        >>> image = cp.asarray([[0.0, 1.0], [2.0, 3.0]])
-        >>> cp.scipy.ndimage.generic_gradient_magnitude(image, cp.scipy.ndimage.prewitt).round(6)
-        array([[6.708204, 6.708204],
-               [6.708204, 6.708204]])
+    Examples
+    --------
+    >>> image = cp.asarray([[0.0, 1.0], [2.0, 3.0]])
+    >>> cp.scipy.ndimage.generic_gradient_magnitude(image, cp.scipy.ndimage.prewitt).round(6)
+    array([[6.708204, 6.708204],
+           [6.708204, 6.708204]])
     """
     return _generic(input, derivative, output, mode, cval, extra_arguments, extra_keywords, axes, True)

@@ -56,10 +56,14 @@ _PADS = {
 def _checked(name: str, function: Any, arguments: Any, keywords: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """Checks a user function. Returns it with its keywords.
 
-    Raises:
-        NotImplementedError: for a `scipy.LowLevelCallable`.
-        ValueError: for objects that are not callable.
-        RuntimeError: for extra arguments that are not a tuple, or keywords that are not a dict.
+    Raises
+    ------
+    NotImplementedError
+        For a `scipy.LowLevelCallable`.
+    ValueError
+        For objects that are not callable.
+    RuntimeError
+        For extra arguments that are not a tuple, or keywords that are not a dict.
     """
     if any(t.__name__ == "LowLevelCallable" for t in type(function).__mro__):
         raise NotImplementedError(f"[{name}] scipy.LowLevelCallable is not supported; pass a Python function")
@@ -89,34 +93,50 @@ def generic_filter(
     in order. If the function has an `axis` argument, `vectorized_filter` stays on the device and is faster. CuPy's
     kernels stay on the GPU.
 
-    Args:
-        function: `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a 1-d NumPy array
-            of float64 with the window's elements that the footprint selects. Or a `RawKernel` of
-            `void f(double* window, int size, double* value)`, or a `ReductionKernel` of one input and one output,
-            which reduces a window.
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
-        mode: the extension beyond the edges, as for `correlate1d`.
-        extra_arguments: passed on to the function.
-        extra_keywords: passed on to the function.
+    Parameters
+    ----------
+    function : callable
+        `function(window, *extra_arguments, **extra_keywords)` returns a number; `window` is a 1-d NumPy array of
+        float64 with the window's elements that the footprint selects. Or a `RawKernel` of `void f(double* window, int
+        size, double* value)`, or a `ReductionKernel` of one input and one output, which reduces a window.
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are truncated.
+    mode : str, default "reflect"
+        The extension beyond the edges, as for `correlate1d`.
+    extra_arguments : tuple, optional
+        Passed on to the function.
+    extra_keywords : dict, optional
+        Passed on to the function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        TypeError: for complex input, if the function returns something other than a real number, and for other kinds
-            of kernels and further arguments of kernels.
-        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
-        ValueError: for an origin outside the window, and for a function that is not callable.
-        NotImplementedError: for a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
+    Raises
+    ------
+    TypeError
+        For complex input, if the function returns something other than a real number, and for other kinds of kernels
+        and further arguments of kernels.
+    RuntimeError
+        Without `size` and `footprint`, and for arguments of the wrong length or shape.
+    ValueError
+        For an origin outside the window, and for a function that is not callable.
+    NotImplementedError
+        For a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
-    See Also:
-        vectorized_filter
+    See Also
+    --------
+    vectorized_filter
 
-    Examples:
-        >>> cp.scipy.ndimage.generic_filter(cp.asarray([1.0, 5.0, 2.0]), max, size=3)
-        array([5., 5., 5.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.generic_filter(cp.asarray([1.0, 5.0, 2.0]), max, size=3)
+    array([5., 5., 5.])
     """
     import numpy as np
 
@@ -171,32 +191,47 @@ def generic_filter1d(
     For a Python function, the array is copied to the host once and the results back once. CuPy's kernels stay on the
     GPU.
 
-    Args:
-        input: a real array with at least one axis.
-        function: `function(line, result, *extra_arguments, **extra_keywords)` writes to `result`; both are 1-d NumPy
-            arrays of float64. `line` is extended beyond the edges by `filter_size - 1` elements. The function's return
-            value is ignored. Or a `RawKernel` of
-            `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
-        filter_size: the length of the filter.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are truncated.
-        extra_arguments: further arguments of the function.
-        extra_keywords: keyword arguments of the function.
+    Parameters
+    ----------
+    input : array_like
+        A real array with at least one axis.
+    function : callable
+        `function(line, result, *extra_arguments, **extra_keywords)` writes to `result`; both are 1-d NumPy arrays of
+        float64. `line` is extended beyond the edges by `filter_size - 1` elements. The function's return value is
+        ignored. Or a `RawKernel` of `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
+    filter_size : int
+        The length of the filter.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are truncated.
+    extra_arguments : tuple, optional
+        Further arguments of the function.
+    extra_keywords : dict, optional
+        Keyword arguments of the function.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        TypeError: for complex input, and for other kinds of kernels and further arguments of kernels.
-        RuntimeError: for a length below 1.
-        ValueError: for an origin outside the filter, and for a function that is not callable.
-        AxisError: if the axis does not exist.
-        NotImplementedError: for a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
+    Raises
+    ------
+    TypeError
+        For complex input, and for other kinds of kernels and further arguments of kernels.
+    RuntimeError
+        For a length below 1.
+    ValueError
+        For an origin outside the filter, and for a function that is not callable.
+    AxisError
+        If the axis does not exist.
+    NotImplementedError
+        For a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
-    Examples:
-        >>> def reverse(line, result):
-        ...     result[:] = line[::-1]
-        >>> cp.scipy.ndimage.generic_filter1d(cp.asarray([1.0, 5.0, 2.0]), reverse, 1)
-        array([2., 5., 1.])
+    Examples
+    --------
+    >>> def reverse(line, result):
+    ...     result[:] = line[::-1]
+    >>> cp.scipy.ndimage.generic_filter1d(cp.asarray([1.0, 5.0, 2.0]), reverse, 1)
+    array([2., 5., 1.])
     """
     import numpy as np
 
@@ -239,33 +274,50 @@ def geometric_transform(
     The mapping is a Python function that is called on the host for each element of the result; the coordinates are then
     copied to the device. If they can be computed for all elements at once, `map_coordinates` is faster.
 
-    Args:
-        input: an array of any dtype.
-        mapping: `mapping(position, *extra_arguments, **extra_keywords)` takes an index of the result as a tuple of
-            integers and returns one coordinate for each axis of the input.
-        output_shape: the shape of the result; by default the input's.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        extra_arguments: passed on to the mapping.
-        extra_keywords: passed on to the mapping.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    mapping : callable
+        `mapping(position, *extra_arguments, **extra_keywords)` takes an index of the result as a tuple of integers and
+        returns one coordinate for each axis of the input.
+    output_shape : int or tuple of ints, optional
+        The shape of the result; by default the input's.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    extra_arguments : tuple, optional
+        Passed on to the mapping.
+    extra_keywords : dict, optional
+        Passed on to the mapping.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of `output_shape`.
 
-    Raises:
-        RuntimeError: for an unsupported order or mode, an output of the wrong shape, and 0-d arrays.
-        TypeError: if the mapping returns anything other than a tuple of real numbers.
-        ValueError: for a mapping that is not callable.
-        NotImplementedError: for a `scipy.LowLevelCallable`.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order or mode, an output of the wrong shape, and 0-d arrays.
+    TypeError
+        If the mapping returns anything other than a tuple of real numbers.
+    ValueError
+        For a mapping that is not callable.
+    NotImplementedError
+        For a `scipy.LowLevelCallable`.
 
-    See Also:
-        map_coordinates, affine_transform, spline_filter1d
+    See Also
+    --------
+    map_coordinates, affine_transform, spline_filter1d
 
-    Examples:
-        >>> a = cp.asarray([1.0, 2.0, 3.0])
-        >>> cp.scipy.ndimage.geometric_transform(a, lambda at: (2.0 - at[0],), order=1)
-        array([3., 2., 1.])
+    Examples
+    --------
+    >>> a = cp.asarray([1.0, 2.0, 3.0])
+    >>> cp.scipy.ndimage.geometric_transform(a, lambda at: (2.0 - at[0],), order=1)
+    array([3., 2., 1.])
     """
     import numpy as np
 
@@ -302,34 +354,49 @@ def vectorized_filter(
 ) -> ndarray:  # fmt: skip
     """Applies a function to the windows of all elements at once, on the device.
 
-    Args:
-        input: an array of any dtype and shape.
-        function: `function(windows, axis=axes_of_a_window)` returns an array without those axes, such as `cp.mean` or
-            `lambda w, axis: cp.max(w, axis) - cp.min(w, axis)`. `windows` is a Cuprous array with the window's axes
-            last (`axis` is a tuple). With a footprint, its elements form a single last axis (`axis` is -1).
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        output: an array for the result; by default a new one with the dtype that the function returns.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap", "grid-constant",
-            "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid", which uses only windows
-            inside the array.
-        cval: the value beyond the edges for "constant" (0).
-        batch_memory: the greatest size in bytes of the windows that are passed to the function in one call.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    function : callable
+        `function(windows, axis=axes_of_a_window)` returns an array without those axes, such as `cp.mean` or `lambda w,
+        axis: cp.max(w, axis) - cp.min(w, axis)`. `windows` is a Cuprous array with the window's axes last (`axis` is a
+        tuple). With a footprint, its elements form a single last axis (`axis` is -1).
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    output : ndarray, optional
+        An array for the result; by default a new one with the dtype that the function returns.
+    mode : str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap", "grid-constant",
+        "grid-wrap", "grid-mirror" (here the same as "mirror", as in SciPy), or "valid", which uses only windows inside
+        the array.
+    cval : scalar, optional
+        The value beyond the edges for "constant" (0).
+    batch_memory : float, optional
+        The greatest size in bytes of the windows that are passed to the function in one call.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`; smaller for "valid".
 
-    Raises:
-        ValueError: unless exactly one of `size` and `footprint` is given, and for arguments of the wrong kind or
-            length.
-        AxisError: if an axis does not exist.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `size` and `footprint` is given, and for arguments of the wrong kind or length.
+    AxisError
+        If an axis does not exist.
 
-    See Also:
-        cuprous.scipy.ndimage.generic_filter
+    See Also
+    --------
+    cuprous.scipy.ndimage.generic_filter
 
-    Examples:
-        >>> cp.scipy.ndimage.vectorized_filter(cp.asarray([1.0, 5.0, 2.0]), cp.max, size=3)
-        array([5., 5., 5.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.vectorized_filter(cp.asarray([1.0, 5.0, 2.0]), cp.max, size=3)
+    array([5., 5., 5.])
     """
     a = source(input)
     if not callable(function):

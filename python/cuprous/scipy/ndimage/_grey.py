@@ -67,23 +67,33 @@ def grey_erosion(
 ) -> ndarray:  # fmt: skip
     """Returns the minimum over a window around each element.
 
-    Args:
-        mode: the extension beyond the edges, as for `correlate1d`.
+    Parameters
+    ----------
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges, as for `correlate1d`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        TypeError: for complex input.
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
-        RuntimeError: for arguments of the wrong length or shape.
+    Raises
+    ------
+    TypeError
+        For complex input.
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
+    RuntimeError
+        For arguments of the wrong length or shape.
 
-    See Also:
-        binary_erosion, grey_dilation, grey_opening, grey_closing, generate_binary_structure, minimum_filter
+    See Also
+    --------
+    binary_erosion, grey_dilation, grey_opening, grey_closing, generate_binary_structure, minimum_filter
 
-    Examples:
-        >>> cp.scipy.ndimage.grey_erosion(cp.asarray([1, 5, 2, 4, 4]), size=3)
-        array([1, 1, 2, 2, 4])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.grey_erosion(cp.asarray([1, 5, 2, 4, 4]), size=3)
+    array([1, 1, 2, 2, 4])
     """
     _check(size, footprint, structure)
     if structure is None:
@@ -98,18 +108,24 @@ def grey_dilation(
 ) -> ndarray:  # fmt: skip
     """Returns the maximum over a mirrored window around each element.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        binary_dilation, grey_erosion, grey_closing, grey_opening, generate_binary_structure, maximum_filter
+    See Also
+    --------
+    binary_dilation, grey_erosion, grey_closing, grey_opening, generate_binary_structure, maximum_filter
 
-    Examples:
-        >>> cp.scipy.ndimage.grey_dilation(cp.asarray([1, 5, 2, 0, 0]), size=3)
-        array([5, 5, 5, 2, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.grey_dilation(cp.asarray([1, 5, 2, 0, 0]), size=3)
+    array([5, 5, 5, 2, 0])
     """
     _check(size, footprint, structure)
     a = source(input)
@@ -134,18 +150,24 @@ def grey_opening(
 ) -> ndarray:  # fmt: skip
     """Applies a grayscale erosion, then a dilation.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        binary_opening, grey_dilation, grey_erosion, grey_closing, generate_binary_structure
+    See Also
+    --------
+    binary_opening, grey_dilation, grey_erosion, grey_closing, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.grey_opening(cp.asarray([1, 1, 5, 1, 1]), size=3)
-        array([1, 1, 1, 1, 1])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.grey_opening(cp.asarray([1, 1, 5, 1, 1]), size=3)
+    array([1, 1, 1, 1, 1])
     """
     eroded = grey_erosion(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_dilation(eroded, size, footprint, structure, output, mode, cval, origin, axes=axes)
@@ -158,18 +180,24 @@ def grey_closing(
 ) -> ndarray:  # fmt: skip
     """Applies a grayscale dilation, then an erosion.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        binary_closing, grey_dilation, grey_erosion, grey_opening, generate_binary_structure
+    See Also
+    --------
+    binary_closing, grey_dilation, grey_erosion, grey_opening, generate_binary_structure
 
-    Examples:
-        >>> cp.scipy.ndimage.grey_closing(cp.asarray([5, 5, 1, 5, 5]), size=3)
-        array([5, 5, 5, 5, 5])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.grey_closing(cp.asarray([5, 5, 1, 5, 5]), size=3)
+    array([5, 5, 5, 5, 5])
     """
     dilated = grey_dilation(input, size, footprint, structure, None, mode, cval, origin, axes=axes)
     return grey_erosion(dilated, size, footprint, structure, output, mode, cval, origin, axes=axes)
@@ -193,21 +221,29 @@ def morphological_gradient(
 ) -> ndarray:  # fmt: skip
     """Returns dilation minus erosion.
 
-    Args:
-        output: an array for the result; not a dtype, as in SciPy.
+    Parameters
+    ----------
+    output : dtype or ndarray, optional
+        An array for the result; not a dtype, as in SciPy.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        grey_dilation, grey_erosion, gaussian_gradient_magnitude
+    See Also
+    --------
+    grey_dilation, grey_erosion, gaussian_gradient_magnitude
 
-    Examples:
-        >>> cp.scipy.ndimage.morphological_gradient(cp.asarray([1, 1, 5, 5]), size=3)
-        array([0, 4, 4, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.morphological_gradient(cp.asarray([1, 1, 5, 5]), size=3)
+    array([0, 4, 4, 0])
     """
     high, low, out = _extremes(input, size, footprint, structure, output, mode, cval, origin, axes)
     return deliver(high - low, out)
@@ -220,18 +256,25 @@ def morphological_laplace(
 ) -> ndarray:  # fmt: skip
     """Returns dilation plus erosion minus twice the input.
 
-    Args:
-        output: an array for the result; not a dtype, as in SciPy.
+    Parameters
+    ----------
+    output : dtype or ndarray, optional
+        An array for the result; not a dtype, as in SciPy.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    Examples:
-        >>> cp.scipy.ndimage.morphological_laplace(cp.asarray([1, 1, 5, 5]), size=3)
-        array([ 0,  4, -4,  0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.morphological_laplace(cp.asarray([1, 1, 5, 5]), size=3)
+    array([ 0,  4, -4,  0])
     """
     a = source(input)
     high, low, out = _extremes(a, size, footprint, structure, output, mode, cval, origin, axes)
@@ -250,18 +293,24 @@ def white_tophat(
 ) -> ndarray:  # fmt: skip
     """Returns the input minus its opening.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        black_tophat
+    See Also
+    --------
+    black_tophat
 
-    Examples:
-        >>> cp.scipy.ndimage.white_tophat(cp.asarray([1, 1, 5, 1, 1]), size=3)
-        array([0, 0, 4, 0, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.white_tophat(cp.asarray([1, 1, 5, 1, 1]), size=3)
+    array([0, 0, 4, 0, 0])
     """
     a = source(input)
     name, out = target(a, output)
@@ -276,18 +325,24 @@ def black_tophat(
 ) -> ndarray:  # fmt: skip
     """Returns the closing minus the input.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        ValueError: without `size`, `footprint` and `structure`, and for an origin outside the window.
+    Raises
+    ------
+    ValueError
+        Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
-    See Also:
-        white_tophat, grey_opening, grey_closing
+    See Also
+    --------
+    white_tophat, grey_opening, grey_closing
 
-    Examples:
-        >>> cp.scipy.ndimage.black_tophat(cp.asarray([5, 5, 1, 5, 5]), size=3)
-        array([0, 0, 4, 0, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.black_tophat(cp.asarray([5, 5, 1, 5, 5]), size=3)
+    array([0, 0, 4, 0, 0])
     """
     a = source(input)
     name, out = target(a, output)

@@ -244,27 +244,40 @@ def map_coordinates(
 ) -> ndarray:  # fmt: skip
     """Interpolates an array at the given coordinates.
 
-    Args:
-        input: an array of any dtype.
-        coordinates: one row for each axis of `input`, each with the shape of the result.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant" and "grid-constant".
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    coordinates : array_like
+        One row for each axis of `input`, each with the shape of the result.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    cval : scalar, default 0.0
+        The value beyond the edges for "constant" and "grid-constant".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of a row of `coordinates`.
 
-    Raises:
-        RuntimeError: for an unsupported order or mode, and coordinates or an output of the wrong shape.
-        TypeError: for complex coordinates.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order or mode, and coordinates or an output of the wrong shape.
+    TypeError
+        For complex coordinates.
 
-    See Also:
-        spline_filter, geometric_transform
+    See Also
+    --------
+    spline_filter, geometric_transform
 
-    Examples:
-        >>> cp.scipy.ndimage.map_coordinates(cp.asarray([1.0, 2.0, 4.0]), [[0.5, 1.5]], order=1)
-        array([1.5, 3. ])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.map_coordinates(cp.asarray([1.0, 2.0, 4.0]), [[0.5, 1.5]], order=1)
+    array([1.5, 3. ])
     """
     a, where = source(input), array(coordinates)
     if not 0 <= order <= 5:
@@ -294,29 +307,44 @@ def affine_transform(
 ) -> ndarray:  # fmt: skip
     """Returns an array whose element `o` is the input at `matrix @ o + offset`.
 
-    Args:
-        input: an array of any dtype.
-        matrix: the matrix, its diagonal, or the homogeneous matrix (whose last column is the offset); read on the host.
-        offset: the offset, one for all axes or one for each.
-        output_shape: the shape of the result; by default the output's or the input's.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant" and "grid-constant".
-        texture_memory: for CuPy's programs: refuses what CuPy's texture memory cannot do, and takes orders above 1 for
-            1, as CuPy. The values are those without it, not rounded to a texture's 1/256 of an element.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    matrix : array_like
+        The matrix, its diagonal, or the homogeneous matrix (whose last column is the offset); read on the host.
+    offset : float or sequence of floats, default 0.0
+        The offset, one for all axes or one for each.
+    output_shape : int or tuple of ints, optional
+        The shape of the result; by default the output's or the input's.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    cval : scalar, default 0.0
+        The value beyond the edges for "constant" and "grid-constant".
+    texture_memory : bool, default False
+        For CuPy's programs: refuses what CuPy's texture memory cannot do, and takes orders above 1 for 1, as CuPy. The
+        values are those without it, not rounded to a texture's 1/256 of an element.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of `output_shape`.
 
-    Raises:
-        RuntimeError: for a matrix of the wrong shape.
-        ValueError: for a homogeneous matrix whose last row is not 0 … 0 1; with `texture_memory`, for other than
-            float32 arrays of two or three axes, homogeneous matrices, and the modes "constant" and "nearest".
+    Raises
+    ------
+    RuntimeError
+        For a matrix of the wrong shape.
+    ValueError
+        For a homogeneous matrix whose last row is not 0 … 0 1; with `texture_memory`, for other than float32 arrays of
+        two or three axes, homogeneous matrices, and the modes "constant" and "nearest".
 
-    Examples:
-        >>> cp.scipy.ndimage.affine_transform(cp.asarray([1.0, 2.0, 3.0]), [[1.0]], offset=1, order=1)
-        array([2., 3., 0.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.affine_transform(cp.asarray([1.0, 2.0, 3.0]), [[1.0]], offset=1, order=1)
+    array([2., 3., 0.])
     """
     a = source(input)
     if output_shape is None:
@@ -375,26 +403,38 @@ def shift(
 ) -> ndarray:  # fmt: skip
     """Shifts an array. Elements that come from beyond the edges are those of `mode`.
 
-    Args:
-        input: an array of any dtype.
-        shift: the number of elements, one for all axes or one for each.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant" and "grid-constant".
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    shift : int or sequence of ints
+        The number of elements, one for all axes or one for each.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    cval : scalar, default 0.0
+        The value beyond the edges for "constant" and "grid-constant".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unsupported order or mode, and an output of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order or mode, and an output of the wrong shape.
 
-    See Also:
-        affine_transform
+    See Also
+    --------
+    affine_transform
 
-    Examples:
-        >>> cp.scipy.ndimage.shift(cp.asarray([1.0, 2.0, 3.0]), 1, order=1)
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.shift(cp.asarray([1.0, 2.0, 3.0]), 1, order=1)
+    array([0., 1., 2.])
     """
     a = source(input)
     _check(a, order, a.ndim)
@@ -411,24 +451,36 @@ def zoom(
 ) -> ndarray:  # fmt: skip
     """Scales an array.
 
-    Args:
-        input: an array of any dtype.
-        zoom: the factor, one for all axes or one for each.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant" and "grid-constant".
-        grid_mode: whether distances are measured from the outer faces of the edge elements instead of their centers.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    zoom : float or sequence of floats
+        The factor, one for all axes or one for each.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    cval : scalar, default 0.0
+        The value beyond the edges for "constant" and "grid-constant".
+    grid_mode : bool, default False
+        Whether distances are measured from the outer faces of the edge elements instead of their centers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array whose extents are scaled and rounded.
 
-    Raises:
-        RuntimeError: for an unsupported order or mode, and an output of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order or mode, and an output of the wrong shape.
 
-    Examples:
-        >>> cp.scipy.ndimage.zoom(cp.asarray([1.0, 3.0]), 1.5, order=1)
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.zoom(cp.asarray([1.0, 3.0]), 1.5, order=1)
+    array([1., 2., 3.])
     """
     a = source(input)
     _check(a, order, a.ndim)
@@ -467,26 +519,38 @@ def rotate(
 ) -> ndarray:  # fmt: skip
     """Rotates an array in the plane of two axes.
 
-    Args:
-        input: an array of any dtype.
-        angle: the angle in degrees.
-        axes: the two axes of the plane.
-        reshape: whether to enlarge the result to contain the whole rotated array.
-        output: the result's dtype (the input's by default), or an array for the result. Integers are rounded.
-        mode: the extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect",
-            "grid-mirror", "wrap" or "grid-wrap".
-        cval: the value beyond the edges for "constant" and "grid-constant".
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype.
+    angle : float
+        The angle in degrees.
+    axes : int or tuple of ints, optional
+        The two axes of the plane.
+    reshape : bool, default True
+        Whether to enlarge the result to contain the whole rotated array.
+    output : dtype or ndarray, optional
+        The result's dtype (the input's by default), or an array for the result. Integers are rounded.
+    mode : str, default "constant"
+        The extension beyond the edges: "constant", "grid-constant", "nearest", "mirror", "reflect", "grid-mirror",
+        "wrap" or "grid-wrap".
+    cval : scalar, default 0.0
+        The value beyond the edges for "constant" and "grid-constant".
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        ValueError: for arrays with fewer than two axes, and invalid planes.
+    Raises
+    ------
+    ValueError
+        For arrays with fewer than two axes, and invalid planes.
 
-    Examples:
-        >>> cp.scipy.ndimage.rotate(cp.asarray([[1.0, 2.0], [3.0, 4.0]]), 90, order=1).round(6)
-        array([[2., 4.],
-               [1., 3.]])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.rotate(cp.asarray([[1.0, 2.0], [3.0, 4.0]]), 90, order=1).round(6)
+    array([[2., 4.],
+           [1., 3.]])
     """
     a = source(input)
     if a.ndim < 2:

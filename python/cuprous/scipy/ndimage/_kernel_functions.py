@@ -32,10 +32,13 @@ def is_kernel(function: Any) -> bool:
 def check_kernel(name: str, function: Any, kinds: tuple[type, ...], arguments: Sequence[Any], keywords: Any) -> None:
     """Checks a kernel as a filter's function.
 
-    Raises:
-        TypeError: for a kind of kernel that the filter does not take, other numbers of parameters than one input and
-            one output, and further arguments, which kernels do not have.
-        ValueError: for a kernel of a file, whose code is not known.
+    Raises
+    ------
+    TypeError
+        For a kind of kernel that the filter does not take, other numbers of parameters than one input and one output,
+        and further arguments, which kernels do not have.
+    ValueError
+        For a kernel of a file, whose code is not known.
     """
     if not isinstance(function, kinds):
         wanted = " or ".join(kind.__name__ for kind in kinds)
@@ -73,10 +76,14 @@ def window_dtype(kernel: RawKernel | ReductionKernel, input_dtype: str) -> str:
 def of_windows(kernel: RawKernel | ReductionKernel, windows: ndarray, output_dtype: str) -> ndarray:
     """Returns a kernel's value for each window, a row of the last axis.
 
-    Args:
-        kernel: `void f(double* window, int size, double* value)`, or a reduction of a window's elements.
-        windows: the windows in the kernel's `window_dtype`, in C order.
-        output_dtype: the dtype of a reduction's output whose letter is not its input's.
+    Parameters
+    ----------
+    kernel : RawKernel or ReductionKernel
+        `void f(double* window, int size, double* value)`, or a reduction of a window's elements.
+    windows : ndarray
+        The windows in the kernel's `window_dtype`, in C order.
+    output_dtype : str
+        The dtype of a reduction's output whose letter is not its input's.
     """
     *shape, size = windows.shape
     rows = windows.size // max(1, size)
@@ -130,10 +137,14 @@ extern "C" __global__ void {name}(const {in_type}* _windows, {out_type}* _out, l
 def of_lines(kernel: RawKernel, lines: ndarray, length: int) -> ndarray:
     """Returns what a kernel writes for each line of float64, a row of the last axis.
 
-    Args:
-        kernel: `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
-        lines: the lines with their extensions, in C order.
-        length: the length of a result.
+    Parameters
+    ----------
+    kernel : RawKernel
+        `void f(double* line, ptrdiff_t length, double* result, ptrdiff_t length)`.
+    lines : ndarray
+        The lines with their extensions, in C order.
+    length : int
+        The length of a result.
     """
     *shape, extent = lines.shape
     result = _core.full((*shape, length), 0.0, "float64")

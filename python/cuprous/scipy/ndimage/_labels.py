@@ -46,27 +46,39 @@ def _roots(inside: ndarray, structure: Any) -> ndarray:
 def label(input: ArrayLike, structure: ArrayLike = None, output: Any = None) -> Any:
     """Labels the connected components of nonzero elements, in the order of their first elements.
 
-    Args:
-        input: a real array of any shape.
-        structure: the neighbors among the 3 x … x 3 elements around an element, read on the host; by default those that
-            share a face.
-        output: the result's dtype (int32 by default), or an array for the result.
+    Parameters
+    ----------
+    input : array_like
+        A real array of any shape.
+    structure : array_like, optional
+        The neighbors among the 3 x … x 3 elements around an element, read on the host; by default those that share a
+        face.
+    output : dtype, optional
+        The result's dtype (int32 by default), or an array for the result.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The labels, 0 where `input` is 0, and the number of components; only the number if `output` is an array.
 
-    Raises:
-        TypeError: for complex input.
-        ValueError: for a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
-        RuntimeError: for a structure of another rank, and for a dtype that cannot hold the labels.
+    Raises
+    ------
+    TypeError
+        For complex input.
+    ValueError
+        For a structure that is not 3 x … x 3 or not symmetric, and an `output` of the wrong shape.
+    RuntimeError
+        For a structure of another rank, and for a dtype that cannot hold the labels.
 
-    See Also:
-        find_objects
+    See Also
+    --------
+    find_objects
 
-    Examples:
-        >>> labels, count = cp.scipy.ndimage.label(cp.asarray([1, 1, 0, 1]))
-        >>> labels, count
-        (array([1, 1, 0, 2], dtype=int32), 2)
+    Examples
+    --------
+    >>> labels, count = cp.scipy.ndimage.label(cp.asarray([1, 1, 0, 1]))
+    >>> labels, count
+    (array([1, 1, 0, 2], dtype=int32), 2)
     """
     a = source(input, real=True)
     shape = neighbors(a.ndim, 1) if structure is None else host(structure, bool)
@@ -105,23 +117,33 @@ def find_objects(input: ArrayLike, max_label: int = 0) -> list[Any]:
     """Returns the bounding boxes of the labels 1, 2, …, each as a tuple of slices, or None for labels that do not
     occur.
 
-    Args:
-        input: an array of integers.
-        max_label: the last label to consider; 0 considers all.
+    Parameters
+    ----------
+    input : array_like
+        An array of integers.
+    max_label : int, default 0
+        The last label to consider; 0 considers all.
 
-    Returns:
+    Returns
+    -------
+    list
         A list with an element for each label.
 
-    Raises:
-        RuntimeError: for floating-point input, with a `max_label`.
-        TypeError: for complex input, and for floating-point input without a `max_label`.
+    Raises
+    ------
+    RuntimeError
+        For floating-point input, with a `max_label`.
+    TypeError
+        For complex input, and for floating-point input without a `max_label`.
 
-    See Also:
-        label, center_of_mass
+    See Also
+    --------
+    label, center_of_mass
 
-    Examples:
-        >>> cp.scipy.ndimage.find_objects(cp.asarray([0, 1, 1, 2]))
-        [(slice(1, 3, None),), (slice(3, 4, None),)]
+    Examples
+    --------
+    >>> cp.scipy.ndimage.find_objects(cp.asarray([0, 1, 1, 2]))
+    [(slice(1, 3, None),), (slice(3, 4, None),)]
     """
     a = source(input, real=True)
     if _dtypes.kind(a.dtype_name) == "f":

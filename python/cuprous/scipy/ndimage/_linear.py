@@ -135,21 +135,31 @@ def correlate1d(
 ) -> ndarray:  # fmt: skip
     """Correlates the lines along one axis with a vector of weights.
 
-    Args:
-        input: an array of any dtype and shape.
-        weights: a vector of real or complex numbers.
-        origin: the shift of the window's center.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    weights : array_like
+        A vector of real or complex numbers.
+    origin : int, default 0
+        The shift of the window's center.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for weights that are not a vector, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window.
+    Raises
+    ------
+    RuntimeError
+        For weights that are not a vector, an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window.
 
-    Examples:
-        >>> cp.scipy.ndimage.correlate1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
-        array([3., 2., 1.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.correlate1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+    array([3., 2., 1.])
     """
     return _line_filter(input, weights, axis, output, mode, cval, origin, False)
 
@@ -161,20 +171,29 @@ def convolve1d(
 ) -> ndarray:  # fmt: skip
     """Convolves the lines along one axis with a vector of weights: `correlate1d` with reversed weights.
 
-    Args:
-        input: an array of any dtype and shape.
-        weights: a vector of real or complex numbers.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    weights : array_like
+        A vector of real or complex numbers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for weights that are not a vector, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window.
+    Raises
+    ------
+    RuntimeError
+        For weights that are not a vector, an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window.
 
-    Examples:
-        >>> cp.scipy.ndimage.convolve1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.convolve1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+    array([1., 2., 3.])
     """
     return _line_filter(input, weights, axis, output, mode, cval, origin, True)
 
@@ -206,25 +225,37 @@ def correlate(
 ) -> ndarray:  # fmt: skip
     """Correlates an array with weights: sum over j of conj(weights[j]) * input[i + j - center].
 
-    Args:
-        input: an array of any dtype and shape.
-        weights: real or complex, with as many axes as `input`, or as `axes` if given.
-        mode: one of the modes of `correlate1d`, for all axes.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    weights : array_like
+        Real or complex, with as many axes as `input`, or as `axes` if given.
+    mode : str, default "reflect"
+        One of the modes of `correlate1d`, for all axes.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window, or invalid axes.
+    Raises
+    ------
+    RuntimeError
+        For weights of the wrong rank, an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window, or invalid axes.
 
-    See Also:
-        convolve
+    See Also
+    --------
+    convolve
 
-    Examples:
-        >>> cp.scipy.ndimage.correlate(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
-        array([3., 2., 1.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.correlate(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+    array([3., 2., 1.])
     """
     return _filter(input, weights, output, mode, cval, origin, axes, False)
 
@@ -236,24 +267,35 @@ def convolve(
 ) -> ndarray:  # fmt: skip
     """Convolves an array with weights: `correlate` with the weights (not conjugated) reversed along each axis.
 
-    Args:
-        input: an array of any dtype and shape.
-        weights: real or complex, with as many axes as `input`, or as `axes` if given.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    weights : array_like
+        Real or complex, with as many axes as `input`, or as `axes` if given.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for weights of the wrong rank, an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window, or invalid axes.
+    Raises
+    ------
+    RuntimeError
+        For weights of the wrong rank, an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window, or invalid axes.
 
-    See Also:
-        correlate
+    See Also
+    --------
+    correlate
 
-    Examples:
-        >>> cp.scipy.ndimage.convolve(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.convolve(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
+    array([1., 2., 3.])
     """
     return _filter(input, weights, output, mode, cval, origin, axes, True)
 
@@ -276,20 +318,29 @@ def uniform_filter1d(
 ) -> ndarray:  # fmt: skip
     """Returns means over windows along one axis.
 
-    Args:
-        input: an array of any dtype and shape.
-        size: the number of elements of a window.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    size : int
+        The number of elements of a window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window.
 
-    Examples:
-        >>> cp.scipy.ndimage.uniform_filter1d(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
-        array([1., 1., 1., 0.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.uniform_filter1d(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
+    array([1., 1., 1., 0.])
     """
     a, name, out = prepared(input, output)
     axis = normalize_axis(axis, a.ndim)
@@ -303,21 +354,31 @@ def uniform_filter(
 ) -> ndarray:  # fmt: skip
     """Returns means over boxes, axis by axis.
 
-    Args:
-        input: an array of any dtype and shape.
-        size: the extents of the box, one for all axes or one for each.
-        axes: the axes to filter along; None for all.
+    Parameters
+    ----------
+    input : array_like
+        An array of any dtype and shape.
+    size : int or sequence of ints, default 3
+        The extents of the box, one for all axes or one for each.
+    axes : int or tuple of ints, optional
+        The axes to filter along; None for all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unknown mode, or an output of the wrong shape.
-        ValueError: for an origin outside the window, or invalid axes.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode, or an output of the wrong shape.
+    ValueError
+        For an origin outside the window, or invalid axes.
 
-    Examples:
-        >>> cp.scipy.ndimage.uniform_filter(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
-        array([1., 1., 1., 0.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.uniform_filter(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
+    array([1., 1., 1., 0.])
     """
     a, name, out = prepared(input, output)
     found = check_axes(axes, a.ndim)

@@ -23,16 +23,25 @@ from cuprous.scipy.ndimage._support import ArrayLike, is_complex, ndarray, sourc
 class _Groups:
     """Elements grouped by label.
 
-    Attributes:
-        a: the input, broadcast with the labels.
-        slot: the slot of each element's label; `count` if its label was not requested.
-        index: the slots of the requested labels (the first among equal labels), in the requested order.
-        count: the number of slots.
-        single: whether results are 0-d.
-        shape: the shape of results.
+    Attributes
+    ----------
+    a : array_like
+        The input, broadcast with the labels.
+    slot : ndarray
+        The slot of each element's label; `count` if its label was not requested.
+    index : array_like
+        The slots of the requested labels (the first among equal labels), in the requested order.
+    count : int
+        The number of slots.
+    single : bool
+        Whether results are 0-d.
+    shape : int or tuple of ints
+        The shape of results.
 
-    Raises:
-        ValueError: for empty arrays with a list of labels, or if an extreme is requested.
+    Raises
+    ------
+    ValueError
+        For empty arrays with a list of labels, or if an extreme is requested.
     """
 
     def __init__(self, input: ArrayLike, labels: ArrayLike, index: Any, extreme: bool = False) -> None:
@@ -122,18 +131,24 @@ def _summable(input: ArrayLike, index: Any) -> ndarray:
 def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise float64 of `index`'s shape; 0 for labels that do not occur.
 
-    See Also:
-        mean, median
+    See Also
+    --------
+    mean, median
 
-    Examples:
-        >>> cp.scipy.ndimage.sum_labels(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
-        array([6., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.sum_labels(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+    array([6., 3.])
     """
     a = _summable(input, index)
     groups = _Groups(a, labels, index)
@@ -145,15 +160,20 @@ def sum_labels(input: ArrayLike, labels: ArrayLike = None, index: Any = None) ->
 def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the sum over each region. This is a synonym of `sum_labels`.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise float64 of the shape of `index`; 0 for labels that do not occur.
 
-    Examples:
-        >>> cp.scipy.ndimage.sum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
-        array([6., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.sum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+    array([6., 3.])
     """
     return sum_labels(input, labels, index)
 
@@ -163,18 +183,24 @@ def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarra
 def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the mean over each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label; NaN for labels that do not occur.
 
-    See Also:
-        variance, standard_deviation, minimum, maximum, sum, label
+    See Also
+    --------
+    variance, standard_deviation, minimum, maximum, sum, label
 
-    Examples:
-        >>> cp.scipy.ndimage.mean(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
-        array([3., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.mean(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
+    array([3., 3.])
     """
     groups = _Groups(_summable(input, index), labels, index)
     return groups.answer(groups.sums(groups.a)) / _core.cast(groups.answer(groups.sums(1)), "float64")
@@ -185,18 +211,24 @@ def mean(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarr
 def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the variance (divided by the number of elements) of each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label.
 
-    See Also:
-        label, standard_deviation, maximum, minimum, extrema
+    See Also
+    --------
+    label, standard_deviation, maximum, minimum, extrema
 
-    Examples:
-        >>> cp.scipy.ndimage.variance(cp.asarray([1.0, 3.0]))
-        array(1.)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.variance(cp.asarray([1.0, 3.0]))
+    array(1.)
     """
     groups = _Groups(_summable(input, index), labels, index)
     if groups.count == 0:
@@ -215,18 +247,24 @@ def variance(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> n
 def standard_deviation(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the standard deviation of each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label.
 
-    See Also:
-        label, variance, maximum, minimum, extrema
+    See Also
+    --------
+    label, variance, maximum, minimum, extrema
 
-    Examples:
-        >>> cp.scipy.ndimage.standard_deviation(cp.asarray([1.0, 3.0]))
-        array(1.)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.standard_deviation(cp.asarray([1.0, 3.0]))
+    array(1.)
     """
     return _core.map("sqrt", variance(input, labels, index))
 
@@ -252,19 +290,25 @@ def _extreme(op: str, input: ArrayLike, labels: ArrayLike, index: Any) -> ndarra
 def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the minimum of each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur,
         and for a single such label the greatest value of the dtype.
 
-    See Also:
-        label, maximum, median, minimum_position, extrema, sum
+    See Also
+    --------
+    label, maximum, median, minimum_position, extrema, sum
 
-    Examples:
-        >>> cp.scipy.ndimage.minimum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
-        array([1, 3])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.minimum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+    array([1, 3])
     """
     return _extreme("min", input, labels, index)
 
@@ -274,18 +318,24 @@ def minimum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
 def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the maximum of each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
 
-    See Also:
-        label, minimum, median, maximum_position, extrema, sum
+    See Also
+    --------
+    label, minimum, median, maximum_position, extrema, sum
 
-    Examples:
-        >>> cp.scipy.ndimage.maximum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
-        array([5, 3])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.maximum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
+    array([5, 3])
     """
     return _extreme("max", input, labels, index)
 
@@ -295,18 +345,24 @@ def maximum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> nd
 def median(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarray:
     """Returns the median of each region.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array for one region, otherwise an array with an element for each label; 0 for labels that do not occur.
 
-    See Also:
-        label, minimum, maximum, extrema, sum, mean
+    See Also
+    --------
+    label, minimum, maximum, extrema, sum, mean
 
-    Examples:
-        >>> cp.scipy.ndimage.median(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
-        array([3., 3.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.median(cp.asarray([1.0, 5.0, 3.0]), cp.asarray([1, 1, 2]), [1, 2])
+    array([3., 3.])
     """
     groups = _Groups(input, labels, index)
     if groups.a.size == 0:
@@ -352,18 +408,24 @@ def _extreme_places(groups: _Groups) -> tuple[ndarray, ndarray]:
 def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's minimum. It is copied to the host.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of integers, or a list of tuples for several labels.
 
-    See Also:
-        label, minimum, median, maximum_position, extrema, sum
+    See Also
+    --------
+    label, minimum, median, maximum_position, extrema, sum
 
-    Examples:
-        >>> cp.scipy.ndimage.minimum_position(cp.asarray([4, 1, 3]))
-        (1,)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.minimum_position(cp.asarray([4, 1, 3]))
+    (1,)
     """
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[0])
@@ -374,18 +436,24 @@ def minimum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
 def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the position of each region's maximum, the last among equal values. It is copied to the host.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of integers, or a list of tuples for several labels.
 
-    See Also:
-        label, minimum, median, extrema, sum, mean
+    See Also
+    --------
+    label, minimum, median, extrema, sum, mean
 
-    Examples:
-        >>> cp.scipy.ndimage.maximum_position(cp.asarray([1, 5, 3]))
-        (1,)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.maximum_position(cp.asarray([1, 5, 3]))
+    (1,)
     """
     groups = _Groups(input, labels, index, True)
     return _positions(groups, _extreme_places(groups)[1])
@@ -396,18 +464,24 @@ def maximum_position(input: ArrayLike, labels: ArrayLike = None, index: Any = No
 def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tuple[ndarray, ndarray, Any, Any]:
     """Returns minima, maxima and their positions.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of four, as `minimum`, `maximum`, `minimum_position` and `maximum_position` return them.
 
-    See Also:
-        maximum, minimum, maximum_position, minimum_position, center_of_mass
+    See Also
+    --------
+    maximum, minimum, maximum_position, minimum_position, center_of_mass
 
-    Examples:
-        >>> cp.scipy.ndimage.extrema(cp.asarray([4, 1, 7]))
-        (array(1), array(7), (1,), (2,))
+    Examples
+    --------
+    >>> cp.scipy.ndimage.extrema(cp.asarray([4, 1, 7]))
+    (array(1), array(7), (1,), (2,))
     """
     groups = _Groups(input, labels, index, True)
     least, greatest = _extreme_places(groups)
@@ -422,15 +496,20 @@ def extrema(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> tu
 def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns the center of mass of each region, weighted by the input.
 
-    Args:
-        input: an array.
+    Parameters
+    ----------
+    input : array_like
+        An array.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of 0-d arrays, or a list of tuples for several labels.
 
-    Examples:
-        >>> cp.scipy.ndimage.center_of_mass(cp.asarray([0.0, 1.0, 3.0]))
-        (array(1.75),)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.center_of_mass(cp.asarray([0.0, 1.0, 3.0]))
+    (array(1.75),)
     """
     a = source(input)
     total = sum_labels(a, labels, index)
@@ -449,22 +528,32 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
 def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: ArrayLike = None, index: Any = None) -> Any:
     """Returns histograms of each region, counted like `numpy.histogram`.
 
-    Args:
-        input: an array.
-        min: the lower end of the bins.
-        max: the upper end of the bins.
-        bins: the number of bins.
+    Parameters
+    ----------
+    input : array_like
+        An array.
+    min : float
+        The lower end of the bins.
+    max : float
+        The upper end of the bins.
+    bins : int
+        The number of bins.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of counts; for several labels rows of one array (SciPy: an array of arrays). A label that does not
         occur has zeros (SciPy: None).
 
-    Raises:
-        ValueError: for `index` without `labels`.
+    Raises
+    ------
+    ValueError
+        For `index` without `labels`.
 
-    Examples:
-        >>> cp.scipy.ndimage.histogram(cp.asarray([0.5, 1.5, 1.7]), 0, 2, 2)
-        array([1, 2])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.histogram(cp.asarray([0.5, 1.5, 1.7]), 0, 2, 2)
+    array([1, 2])
     """
     if labels is None and index is not None:
         raise ValueError("index without defined labels")
@@ -489,25 +578,38 @@ def labeled_comprehension(
 ) -> Any:  # fmt: skip
     """Applies `func` to the elements of each region, in one call per region.
 
-    Args:
-        input: an array.
-        labels: as for `sum_labels`.
-        index: the label or labels; None for all elements whose label is positive.
-        func: a function of a 1-d array (and the flat indices of its elements) that returns a scalar.
-        out_dtype: the result's dtype.
-        default: the result for regions without elements.
-        pass_positions: whether `func` receives the flat indices.
+    Parameters
+    ----------
+    input : array_like
+        An array.
+    labels : array_like
+        As for `sum_labels`.
+    index : str
+        The label or labels; None for all elements whose label is positive.
+    func : callable
+        A function of a 1-d array (and the flat indices of its elements) that returns a scalar.
+    out_dtype : dtype
+        The result's dtype.
+    default : array_like
+        The result for regions without elements.
+    pass_positions : bool, default False
+        Whether `func` receives the flat indices.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with an element for each label.
 
-    Raises:
-        ValueError: for `index` without `labels`.
+    Raises
+    ------
+    ValueError
+        For `index` without `labels`.
 
-    Examples:
-        >>> values, labels = cp.asarray([1.0, 2.0, 5.0]), cp.asarray([1, 1, 2])
-        >>> cp.scipy.ndimage.labeled_comprehension(values, labels, [1, 2], cp.max, float, 0)
-        array([2., 5.])
+    Examples
+    --------
+    >>> values, labels = cp.asarray([1.0, 2.0, 5.0]), cp.asarray([1, 1, 2])
+    >>> cp.scipy.ndimage.labeled_comprehension(values, labels, [1, 2], cp.max, float, 0)
+    array([2., 5.])
     """
     a = source(input)
     if labels is None and index is not None:
@@ -543,23 +645,33 @@ def value_indices(
 ) -> dict[Any, tuple[ndarray, ...]]:
     """Returns the indices of each value of an integer array.
 
-    Args:
-        arr: an array of integers.
-        ignore_value: a value to leave out.
-        adaptive_index_dtype: whether indices have the smallest signed dtype that holds them, in place of int64.
+    Parameters
+    ----------
+    arr : array_like
+        An array of integers.
+    ignore_value : scalar, optional
+        A value to leave out.
+    adaptive_index_dtype : bool, default False
+        Whether indices have the smallest signed dtype that holds them, in place of int64.
 
-    Returns:
+    Returns
+    -------
+    dict
         A dictionary from a value (a NumPy scalar) to a tuple of index arrays, one for each axis.
 
-    Raises:
-        ValueError: for arrays that do not hold integers.
+    Raises
+    ------
+    ValueError
+        For arrays that do not hold integers.
 
-    See Also:
-        label, maximum, median, minimum_position, extrema, sum
+    See Also
+    --------
+    label, maximum, median, minimum_position, extrema, sum
 
-    Examples:
-        >>> cp.scipy.ndimage.value_indices(cp.asarray([7, 9, 7]))[7]
-        (array([0, 2]),)
+    Examples
+    --------
+    >>> cp.scipy.ndimage.value_indices(cp.asarray([7, 9, 7]))[7]
+    (array([0, 2]),)
     """
     a = source(arr)
     if _dtypes.kind(a.dtype_name) not in "iu":

@@ -128,10 +128,14 @@ def _footprint(footprint: Any) -> tuple[tuple[int, ...], list[bool]]:
 def _box_or_footprint(size: Any, footprint: Any, axes: int) -> tuple[tuple[int, ...], list[bool]]:
     """Returns the shape and elements of the window that `size` or `footprint` specifies.
 
-    Raises:
-        RuntimeError: if both are None.
-        TypeError: for extents that are not integers.
-        ValueError: for negative extents.
+    Raises
+    ------
+    RuntimeError
+        If both are None.
+    TypeError
+        For extents that are not integers.
+    ValueError
+        For negative extents.
     """
     if footprint is not None:
         return _footprint(footprint)
@@ -276,20 +280,28 @@ def minimum_filter1d(
 ) -> ndarray:  # fmt: skip
     """Returns minima over windows along one axis.
 
-    Args:
-        size: the number of elements of a window.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    size : int
+        The number of elements of a window.
+    mode : str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unknown mode, or an output of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode, or an output of the wrong shape.
 
-    Examples:
-        >>> cp.scipy.ndimage.minimum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
-        array([1, 1, 0, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.minimum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
+    array([1, 1, 0, 0])
     """
     return _extreme_filter1d("minimum", input, size, axis, output, mode, cval, origin)
 
@@ -301,20 +313,28 @@ def maximum_filter1d(
 ) -> ndarray:  # fmt: skip
     """Returns maxima over windows along one axis.
 
-    Args:
-        size: the number of elements of a window.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    size : int
+        The number of elements of a window.
+    mode : str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unknown mode, or an output of the wrong shape.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode, or an output of the wrong shape.
 
-    Examples:
-        >>> cp.scipy.ndimage.maximum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
-        array([5, 5, 5, 2])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.maximum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
+    array([5, 5, 5, 2])
     """
     return _extreme_filter1d("maximum", input, size, axis, output, mode, cval, origin)
 
@@ -336,22 +356,33 @@ def minimum_filter(
 ) -> ndarray:  # fmt: skip
     """Returns minima over windows.
 
-    Args:
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        mode: the extension beyond the edges, as for `correlate1d`; for boxes also one for each axis.
+    Parameters
+    ----------
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges, as for `correlate1d`; for boxes also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        TypeError: for complex input.
-        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
-        ValueError: for an origin outside the window, and for an empty footprint.
+    Raises
+    ------
+    TypeError
+        For complex input.
+    RuntimeError
+        Without `size` and `footprint`, and for arguments of the wrong length or shape.
+    ValueError
+        For an origin outside the window, and for an empty footprint.
 
-    Examples:
-        >>> cp.scipy.ndimage.minimum_filter(cp.asarray([1, 5, 2, 0]), size=3)
-        array([1, 1, 0, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.minimum_filter(cp.asarray([1, 5, 2, 0]), size=3)
+    array([1, 1, 0, 0])
     """
     return _extreme_filter("minimum", input, size, footprint, output, mode, cval, origin, axes)
 
@@ -363,21 +394,30 @@ def maximum_filter(
 ) -> ndarray:  # fmt: skip
     """Returns maxima over windows.
 
-    Args:
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+    Raises
+    ------
+    RuntimeError
+        Without `size` and `footprint`, and for arguments of the wrong length or shape.
 
-    Examples:
-        >>> cp.scipy.ndimage.maximum_filter(cp.asarray([1, 5, 2, 0]), size=3)
-        array([5, 5, 5, 2])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.maximum_filter(cp.asarray([1, 5, 2, 0]), size=3)
+    array([5, 5, 5, 2])
     """
     return _extreme_filter("maximum", input, size, footprint, output, mode, cval, origin, axes)
 
@@ -389,22 +429,32 @@ def rank_filter(
 ) -> ndarray:  # fmt: skip
     """Returns the element of a rank in each window.
 
-    Args:
-        rank: the rank, from 0; a negative one counts from the greatest.
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    rank : int
+        The rank, from 0; a negative one counts from the greatest.
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: if the window has no such rank.
+    Raises
+    ------
+    RuntimeError
+        If the window has no such rank.
 
-    Examples:
-        >>> cp.scipy.ndimage.rank_filter(cp.asarray([1, 5, 2, 0]), -1, size=3)
-        array([5, 5, 5, 2])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.rank_filter(cp.asarray([1, 5, 2, 0]), -1, size=3)
+    array([5, 5, 5, 2])
     """
     return _rank_filter(input, operator.index(rank), None, size, footprint, output, mode, cval, origin, axes)
 
@@ -416,24 +466,34 @@ def median_filter(
 ) -> ndarray:  # fmt: skip
     """Returns the median (for even counts the upper one) of each window.
 
-    Args:
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: without `size` and `footprint`, and for arguments of the wrong length or shape.
+    Raises
+    ------
+    RuntimeError
+        Without `size` and `footprint`, and for arguments of the wrong length or shape.
 
-    See Also:
-        cuprous.scipy.signal.medfilt2d
+    See Also
+    --------
+    cuprous.scipy.signal.medfilt2d
 
-    Examples:
-        >>> cp.scipy.ndimage.median_filter(cp.asarray([1, 5, 2, 0]), size=3)
-        array([1, 2, 2, 0])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.median_filter(cp.asarray([1, 5, 2, 0]), size=3)
+    array([1, 2, 2, 0])
     """
     return _rank_filter(input, None, None, size, footprint, output, mode, cval, origin, axes)
 
@@ -445,21 +505,31 @@ def percentile_filter(
 ) -> ndarray:  # fmt: skip
     """Returns a percentile of each window, without interpolation.
 
-    Args:
-        percentile: the percentile, 0 to 100; a negative one counts from 100.
-        size: the extents of a box, one for all axes or one for each.
-        footprint: instead of `size`, the elements that belong to a window; read on the host.
-        mode: the extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for
-            boxes also one for each axis.
+    Parameters
+    ----------
+    percentile : float
+        The percentile, 0 to 100; a negative one counts from 100.
+    size : int or sequence of ints, optional
+        The extents of a box, one for all axes or one for each.
+    footprint : array_like, optional
+        Instead of `size`, the elements that belong to a window; read on the host.
+    mode : str or sequence of str, default "reflect"
+        The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; for boxes
+        also one for each axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: if the percentile is not within -100 to 100.
+    Raises
+    ------
+    RuntimeError
+        If the percentile is not within -100 to 100.
 
-    Examples:
-        >>> cp.scipy.ndimage.percentile_filter(cp.asarray([1, 5, 2, 0]), 100, size=3)
-        array([5, 5, 5, 2])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.percentile_filter(cp.asarray([1, 5, 2, 0]), 100, size=3)
+    array([5, 5, 5, 2])
     """
     return _rank_filter(input, None, float(percentile), size, footprint, output, mode, cval, origin, axes)

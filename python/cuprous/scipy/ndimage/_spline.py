@@ -24,8 +24,10 @@ _EDGES = {"reflect": "reflect", "grid-mirror": "reflect", "nearest": "reflect", 
 def check_mode(mode: Any) -> str:
     """Returns the mode after checking it.
 
-    Raises:
-        RuntimeError: for an unknown mode.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode.
     """
     if mode not in MODES:
         raise RuntimeError("boundary mode not supported")
@@ -100,27 +102,39 @@ def spline_filter1d(
 ) -> ndarray:
     """Returns the coefficients of the splines through the lines along an axis.
 
-    Args:
-        input: an array.
-        order: the order, from 0 to 5; 0 and 1 return the values.
-        axis: the axis.
-        output: the result's dtype (float64 by default), or an array for the result.
-        mode: the extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as
-            "mirror".
+    Parameters
+    ----------
+    input : array_like
+        An array.
+    order : int, default 3
+        The order, from 0 to 5; 0 and 1 return the values.
+    axis : int, default -1
+        The axis.
+    output : dtype or ndarray, optional
+        The result's dtype (float64 by default), or an array for the result.
+    mode : str, default "mirror"
+        The extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as "mirror".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unsupported order, and an unknown mode.
-        AxisError: if the axis does not exist.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order, and an unknown mode.
+    AxisError
+        If the axis does not exist.
 
-    See Also:
-        spline_filter
+    See Also
+    --------
+    spline_filter
 
-    Examples:
-        >>> cp.scipy.ndimage.spline_filter1d(cp.asarray([0.0, 1.0, 0.0])).round(6)
-        array([-1.,  2., -1.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.spline_filter1d(cp.asarray([0.0, 1.0, 0.0])).round(6)
+    array([-1.,  2., -1.])
     """
     if not 0 <= order <= 5:
         raise RuntimeError("spline order not supported")
@@ -135,25 +149,35 @@ def _double(a: ndarray, output: Output) -> Output:
 def spline_filter(input: ArrayLike, order: int = 3, output: Output = float, mode: str = "mirror") -> ndarray:
     """Returns the coefficients of the spline through an array.
 
-    Args:
-        input: an array.
-        order: the order, from 2 to 5.
-        output: the result's dtype (float64 by default), or an array for the result.
-        mode: the extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as
-            "mirror".
+    Parameters
+    ----------
+    input : array_like
+        An array.
+    order : int, default 3
+        The order, from 2 to 5.
+    output : dtype or ndarray, optional
+        The result's dtype (float64 by default), or an array for the result.
+    mode : str, default "mirror"
+        The extension beyond the edges; modes other than "reflect", "grid-mirror" and "grid-wrap" count as "mirror".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `input`.
 
-    Raises:
-        RuntimeError: for an unsupported order, and an unknown mode.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported order, and an unknown mode.
 
-    See Also:
-        spline_filter1d
+    See Also
+    --------
+    spline_filter1d
 
-    Examples:
-        >>> cp.scipy.ndimage.spline_filter(cp.asarray([0.0, 1.0, 0.0])).round(6)
-        array([-1.,  2., -1.])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.spline_filter(cp.asarray([0.0, 1.0, 0.0])).round(6)
+    array([-1.,  2., -1.])
     """
     if not 2 <= order <= 5:
         raise RuntimeError("spline order not supported")

@@ -39,20 +39,27 @@ def generate_binary_structure(rank: int, connectivity: int) -> ndarray:
     """Returns a structuring element: the elements of a 3 x … x 3 box that differ from its center in at most
     `connectivity` coordinates.
 
-    Args:
-        rank: the number of axes.
-        connectivity: the greatest number of coordinates that differ.
+    Parameters
+    ----------
+    rank : int
+        The number of axes.
+    connectivity : int
+        The greatest number of coordinates that differ.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A bool array.
 
-    See Also:
-        iterate_structure, binary_dilation, binary_erosion
+    See Also
+    --------
+    iterate_structure, binary_dilation, binary_erosion
 
-    Examples:
-        >>> cp.scipy.ndimage.generate_binary_structure(2, 1).astype(int)
-        array([[0, 1, 0],
-               [1, 1, 1],
-               [0, 1, 0]])
+    Examples
+    --------
+    >>> cp.scipy.ndimage.generate_binary_structure(2, 1).astype(int)
+    array([[0, 1, 0],
+           [1, 1, 1],
+           [0, 1, 0]])
     """
     return _core.from_numpy(neighbors(rank, connectivity))

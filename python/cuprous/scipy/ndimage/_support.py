@@ -28,8 +28,10 @@ MODES |= {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "w
 def edge(mode: Any) -> str:
     """Returns the engine's name for a mode.
 
-    Raises:
-        RuntimeError: for an unknown mode, or a sequence where the filter takes one mode for all axes.
+    Raises
+    ------
+    RuntimeError
+        For an unknown mode, or a sequence where the filter takes one mode for all axes.
     """
     if not isinstance(mode, str):
         raise RuntimeError("A sequence of modes is not supported")
@@ -42,8 +44,10 @@ def edge(mode: Any) -> str:
 def per_axis(value: Any, count: int) -> list[Any]:
     """Returns one value for each axis.
 
-    Raises:
-        RuntimeError: if a sequence has the wrong length.
+    Raises
+    ------
+    RuntimeError
+        If a sequence has the wrong length.
     """
     if isinstance(value, str) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return [value] * count
@@ -56,8 +60,10 @@ def per_axis(value: Any, count: int) -> list[Any]:
 def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
     """Returns distinct non-negative axes; None means all.
 
-    Raises:
-        ValueError: for axes that do not exist or repeat.
+    Raises
+    ------
+    ValueError
+        For axes that do not exist or repeat.
     """
     if axes is None:
         return tuple(range(ndim))
@@ -104,8 +110,10 @@ def beyond(name: str, cval: Any) -> bool:
 def source(input: ArrayLike, real: bool = False) -> ndarray:
     """Returns the input as an array.
 
-    Raises:
-        TypeError: for complex arrays, which have no order, if it must be `real`.
+    Raises
+    ------
+    TypeError
+        For complex arrays, which have no order, if it must be `real`.
     """
     a = array(input)
     if real and is_complex(a):
@@ -124,8 +132,10 @@ def target(
     """Returns the result's dtype, and the array that the caller passed for it, or None. The result has the input's
     shape unless `shape` is given.
 
-    Raises:
-        RuntimeError: if the array has another shape, or is real for a complex result.
+    Raises
+    ------
+    RuntimeError
+        If the array has another shape, or is real for a complex result.
     """
     if output is None:
         return _core.promote_types(a.dtype_name, "complex64") if complex_output else a.dtype_name, None
@@ -158,9 +168,12 @@ def prepared(input: ArrayLike, output: Output) -> tuple[ndarray, str, ndarray | 
 def check_origin(size: int, origin: int) -> None:
     """Checks the length of a window along an axis, and the shift of its center.
 
-    Raises:
-        RuntimeError: for a length below 1.
-        ValueError: for an origin outside the window.
+    Raises
+    ------
+    RuntimeError
+        For a length below 1.
+    ValueError
+        For an origin outside the window.
     """
     if size < 1:
         raise RuntimeError("incorrect filter size")

@@ -42,8 +42,10 @@ def to_device(value: Any) -> Any:
 def by_scipy(name: str, *args: Any, **keywords: Any) -> Any:
     """Returns what a function of `scipy.signal` returns for the arguments, as arrays of the default device.
 
-    Raises:
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ImportError
+        If SciPy is not installed.
     """
     try:
         import scipy.signal

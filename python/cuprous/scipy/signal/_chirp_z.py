@@ -29,23 +29,32 @@ def _points(count: Any, what: str, letter: str) -> int:
 class CZT:
     """The chirp z-transform of signals of one length, with its chirps computed once.
 
-    Args:
-        n: the length of the signals.
-        m: the number of points; n by default.
-        w: the ratio between neighboring points; by default the points lie evenly on the unit circle.
-        a: the first point.
+    Parameters
+    ----------
+    n : int
+        The length of the signals.
+    m : int, optional
+        The number of points; n by default.
+    w : complex, optional
+        The ratio between neighboring points; by default the points lie evenly on the unit circle.
+    a : complex, optional
+        The first point.
 
-    Raises:
-        ValueError: for lengths that are not positive integers.
+    Raises
+    ------
+    ValueError
+        For lengths that are not positive integers.
 
-    See Also:
-        czt, ZoomFFT
+    See Also
+    --------
+    czt, ZoomFFT
 
-    Examples:
-        >>> x = cp.arange(4.0)
-        >>> transform = cp.scipy.signal.CZT(4)
-        >>> bool(cp.allclose(transform(x), cp.fft.fft(x)))
-        True
+    Examples
+    --------
+    >>> x = cp.arange(4.0)
+    >>> transform = cp.scipy.signal.CZT(4)
+    >>> bool(cp.allclose(transform(x), cp.fft.fft(x)))
+    True
     """
 
     def __init__(self, n: int, m: int | None = None, w: complex | None = None, a: complex = 1 + 0j) -> None:
@@ -70,15 +79,22 @@ class CZT:
     def __call__(self, x: Any, *, axis: int = -1) -> ndarray:
         """Returns the transform along an axis.
 
-        Args:
-            x: the signals.
-            axis: the axis.
+        Parameters
+        ----------
+        x : array_like
+            The signals.
+        axis : int, default -1
+            The axis.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A complex array with `m` elements along the axis.
 
-        Raises:
-            ValueError: if the axis has another length than `n`.
+        Raises
+        ------
+        ValueError
+            If the axis has another length than `n`.
         """
         x = array(x)
         if x.shape[axis] != self.n:
@@ -90,12 +106,15 @@ class CZT:
     def points(self) -> ndarray:
         """Returns the points of the transform.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             A complex array of `m` elements.
 
-        Examples:
-            >>> cp.scipy.signal.CZT(3, m=2).points().round(6) + 0
-            array([ 1.+0.j, -1.+0.j])
+        Examples
+        --------
+        >>> cp.scipy.signal.CZT(3, m=2).points().round(6) + 0
+        array([ 1.+0.j, -1.+0.j])
         """
         return czt_points(self.m, self.w, self.a)
 
@@ -103,24 +122,34 @@ class CZT:
 class ZoomFFT(CZT):
     """The discrete Fourier transform within a range of frequencies, of signals of one length.
 
-    Args:
-        n: the length of the signals.
-        fn: the range of frequencies, or its end if it starts at 0.
-        m: the number of frequencies; n by default.
-        fs: the sampling frequency.
-        endpoint: whether the end belongs to the range.
+    Parameters
+    ----------
+    n : int
+        The length of the signals.
+    fn : array_like
+        The range of frequencies, or its end if it starts at 0.
+    m : int, optional
+        The number of frequencies; n by default.
+    fs : float, default 2
+        The sampling frequency.
+    endpoint : bool, default False
+        Whether the end belongs to the range.
 
-    Raises:
-        ValueError: for lengths that are not positive integers, and ranges of other than one or two numbers.
+    Raises
+    ------
+    ValueError
+        For lengths that are not positive integers, and ranges of other than one or two numbers.
 
-    See Also:
-        zoom_fft
+    See Also
+    --------
+    zoom_fft
 
-    Examples:
-        >>> x = cp.arange(4.0)
-        >>> transform = cp.scipy.signal.ZoomFFT(4, [0, 2])
-        >>> bool(cp.allclose(transform(x), cp.fft.fft(x)))
-        True
+    Examples
+    --------
+    >>> x = cp.arange(4.0)
+    >>> transform = cp.scipy.signal.ZoomFFT(4, [0, 2])
+    >>> bool(cp.allclose(transform(x), cp.fft.fft(x)))
+    True
     """
 
     def __init__(self, n: int, fn: Any, m: int | None = None, *, fs: float = 2, endpoint: bool = False) -> None:
@@ -145,23 +174,33 @@ class ZoomFFT(CZT):
 def czt_points(m: int, w: complex | None = None, a: complex = 1 + 0j) -> ndarray:
     """Returns the points at which `czt` computes the z-transform.
 
-    Args:
-        m: the number of points.
-        w: the ratio between neighboring points; by default the points lie evenly on the unit circle.
-        a: the first point.
+    Parameters
+    ----------
+    m : int
+        The number of points.
+    w : complex, optional
+        The ratio between neighboring points; by default the points lie evenly on the unit circle.
+    a : complex, optional
+        The first point.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array of `m` elements.
 
-    Raises:
-        ValueError: for numbers of points that are not positive integers.
+    Raises
+    ------
+    ValueError
+        For numbers of points that are not positive integers.
 
-    See Also:
-        CZT, czt
+    See Also
+    --------
+    CZT, czt
 
-    Examples:
-        >>> cp.scipy.signal.czt_points(4).round(6) + 0
-        array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
+    Examples
+    --------
+    >>> cp.scipy.signal.czt_points(4).round(6) + 0
+    array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
     """
     m = _points(m, "output", "m")
     k = cp.arange(m)
@@ -174,25 +213,37 @@ def czt_points(m: int, w: complex | None = None, a: complex = 1 + 0j) -> ndarray
 def czt(x: Any, m: int | None = None, w: complex | None = None, a: complex = 1 + 0j, *, axis: int = -1) -> ndarray:
     """Returns the z-transform at the points `a * w**-k`.
 
-    Args:
-        x: the signals.
-        m: the number of points; by default the signals' length.
-        w: the ratio between neighboring points; by default the points lie evenly on the unit circle.
-        a: the first point.
-        axis: the axis.
+    Parameters
+    ----------
+    x : array_like
+        The signals.
+    m : int, optional
+        The number of points; by default the signals' length.
+    w : complex, optional
+        The ratio between neighboring points; by default the points lie evenly on the unit circle.
+    a : complex, optional
+        The first point.
+    axis : int, default -1
+        The axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array with `m` elements along the axis.
 
-    Raises:
-        ValueError: for numbers of points that are not positive integers, and empty signals.
+    Raises
+    ------
+    ValueError
+        For numbers of points that are not positive integers, and empty signals.
 
-    See Also:
-        CZT, zoom_fft
+    See Also
+    --------
+    CZT, zoom_fft
 
-    Examples:
-        >>> cp.scipy.signal.czt(cp.asarray([1.0, 0.0, 0.0]), 2).round(6)
-        array([1.+0.j, 1.+0.j])
+    Examples
+    --------
+    >>> cp.scipy.signal.czt(cp.asarray([1.0, 0.0, 0.0]), 2).round(6)
+    array([1.+0.j, 1.+0.j])
     """
     x = array(x)
     return CZT(x.shape[axis], m, w, a)(x, axis=axis)
@@ -205,24 +256,35 @@ def zoom_fft(
 ) -> ndarray:
     """Returns the discrete Fourier transform within a range of frequencies.
 
-    Args:
-        x: the signals.
-        fn: the range of frequencies, or its end if it starts at 0.
-        m: the number of frequencies; by default the signals' length.
-        endpoint: whether the end belongs to the range.
+    Parameters
+    ----------
+    x : array_like
+        The signals.
+    fn : array_like
+        The range of frequencies, or its end if it starts at 0.
+    m : int, optional
+        The number of frequencies; by default the signals' length.
+    endpoint : bool, default False
+        Whether the end belongs to the range.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array with `m` elements along the axis.
 
-    Raises:
-        ValueError: for numbers of points that are not positive integers, and ranges of other than one or two numbers.
+    Raises
+    ------
+    ValueError
+        For numbers of points that are not positive integers, and ranges of other than one or two numbers.
 
-    See Also:
-        ZoomFFT
+    See Also
+    --------
+    ZoomFFT
 
-    Examples:
-        >>> cp.scipy.signal.zoom_fft(cp.asarray([1.0, 0.0, 0.0]), [0.5, 1.0], 2).round(6)
-        array([1.+0.j, 1.+0.j])
+    Examples
+    --------
+    >>> cp.scipy.signal.zoom_fft(cp.asarray([1.0, 0.0, 0.0]), [0.5, 1.0], 2).round(6)
+    array([1.+0.j, 1.+0.j])
     """
     x = array(x)
     return ZoomFFT(x.shape[axis], fn, m, fs=fs, endpoint=endpoint)(x, axis=axis)

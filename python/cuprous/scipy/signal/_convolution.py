@@ -66,8 +66,10 @@ def _check(mode: str) -> None:
 def _swapped(a: ndarray, v: ndarray, mode: str) -> bool:
     """Returns true if mode "valid" needs the operands swapped.
 
-    Raises:
-        ValueError: if neither operand is at least as large as the other along every axis.
+    Raises
+    ------
+    ValueError
+        If neither operand is at least as large as the other along every axis.
     """
     if mode != "valid" or all(n >= k for n, k in zip(a.shape, v.shape, strict=True)):
         return False
@@ -90,25 +92,35 @@ def _transformed(a: ndarray, v: ndarray, mode: str) -> ndarray:
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
     """Returns the convolution of two arrays of the same rank.
 
-    Args:
-        in1: an array of shape n.
-        in2: an array of shape k.
-        mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        method: "direct" (sums), "fft" (Fourier transforms; integer results are rounded), or "auto", see
-            `choose_conv_method`.
+    Parameters
+    ----------
+    in1 : array_like
+        An array of shape n.
+    in2 : array_like
+        An array of shape k.
+    mode : {"full", "same", "valid"}, default "full"
+        "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
+    method : str, default "auto"
+        "direct" (sums), "fft" (Fourier transforms; integer results are rounded), or "auto", see `choose_conv_method`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the dtype that both promote to.
 
-    Raises:
-        ValueError: for arrays of different rank, an unknown mode or method, and "valid" where neither fits.
+    Raises
+    ------
+    ValueError
+        For arrays of different rank, an unknown mode or method, and "valid" where neither fits.
 
-    See Also:
-        cuprous.polymul, choose_conv_method, fftconvolve, oaconvolve
+    See Also
+    --------
+    cuprous.polymul, choose_conv_method, fftconvolve, oaconvolve
 
-    Examples:
-        >>> cp.scipy.signal.convolve([1, 2, 3], [0, 1, 2])
-        array([0, 1, 4, 7, 6])
+    Examples
+    --------
+    >>> cp.scipy.signal.convolve([1, 2, 3], [0, 1, 2])
+    array([0, 1, 4, 7, 6])
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:
@@ -133,24 +145,35 @@ def _convolved(a: ndarray, v: ndarray, mode: str) -> ndarray:
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> ndarray:
     """Returns the cross-correlation of two arrays of the same rank, sum over j of in1[i + j] conj(in2[j]).
 
-    Args:
-        in1: the first array.
-        in2: the second array, with as many axes.
-        mode: as for `convolve`.
-        method: as for `convolve`.
+    Parameters
+    ----------
+    in1 : array_like
+        The first array.
+    in2 : array_like
+        The second array, with as many axes.
+    mode : str, default "full"
+        As for `convolve`.
+    method : str, default "auto"
+        As for `convolve`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the dtype that both promote to.
 
-    Raises:
-        ValueError: for arrays of different rank, and unknown modes and methods.
+    Raises
+    ------
+    ValueError
+        For arrays of different rank, and unknown modes and methods.
 
-    See Also:
-        choose_conv_method, correlation_lags
+    See Also
+    --------
+    choose_conv_method, correlation_lags
 
-    Examples:
-        >>> cp.scipy.signal.correlate([1, 2, 3], [0, 1, 2])
-        array([2, 5, 8, 3, 0])
+    Examples
+    --------
+    >>> cp.scipy.signal.correlate([1, 2, 3], [0, 1, 2])
+    array([2, 5, 8, 3, 0])
     """
     a, v = array(in1), array(in2)
     if a.ndim != v.ndim:
@@ -208,24 +231,34 @@ def _same(a: ndarray, v: ndarray, edge: str, fill: Any, correlation: bool) -> nd
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
     """Returns the convolution of two matrices.
 
-    Args:
-        in1: the first matrix.
-        in2: the second matrix.
-        mode: as for `convolve`.
-        boundary: what lies beyond the edges of `in1`: "fill" (or "pad"), "wrap" (or "circular"), "symm" (or
-            "symmetric").
-        fillvalue: the value there for "fill".
+    Parameters
+    ----------
+    in1 : array_like
+        The first matrix.
+    in2 : array_like
+        The second matrix.
+    mode : str, default "full"
+        As for `convolve`.
+    boundary : str, default "fill"
+        What lies beyond the edges of `in1`: "fill" (or "pad"), "wrap" (or "circular"), "symm" (or "symmetric").
+    fillvalue : scalar, default 0
+        The value there for "fill".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of the dtype that both promote to.
 
-    Raises:
-        ValueError: for arrays that are not matrices, and unknown modes and boundaries.
+    Raises
+    ------
+    ValueError
+        For arrays that are not matrices, and unknown modes and boundaries.
 
-    Examples:
-        >>> cp.scipy.signal.convolve2d([[1, 2], [3, 4]], [[1, 1]])
-        array([[1, 3, 2],
-               [3, 7, 4]])
+    Examples
+    --------
+    >>> cp.scipy.signal.convolve2d([[1, 2], [3, 4]], [[1, 1]])
+    array([[1, 3, 2],
+           [3, 7, 4]])
     """
     return _plane(in1, in2, mode, boundary, fillvalue, False)
 
@@ -233,23 +266,34 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> ndarray:
     """Returns the cross-correlation of two matrices.
 
-    Args:
-        in1: the first array.
-        in2: the second array, with as many axes.
-        mode: as for `convolve`.
-        boundary: as for `convolve2d`.
-        fillvalue: the value beyond the edges for "fill".
+    Parameters
+    ----------
+    in1 : array_like
+        The first array.
+    in2 : array_like
+        The second array, with as many axes.
+    mode : str, default "full"
+        As for `convolve`.
+    boundary : str, default "fill"
+        As for `convolve2d`.
+    fillvalue : scalar, default 0
+        The value beyond the edges for "fill".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of the dtype that both promote to.
 
-    Raises:
-        ValueError: for arrays that are not matrices, and unknown modes and boundaries.
+    Raises
+    ------
+    ValueError
+        For arrays that are not matrices, and unknown modes and boundaries.
 
-    Examples:
-        >>> cp.scipy.signal.correlate2d([[1, 2], [3, 4]], [[1, 2]])
-        array([[ 2,  5,  2],
-               [ 6, 11,  4]])
+    Examples
+    --------
+    >>> cp.scipy.signal.correlate2d([[1, 2], [3, 4]], [[1, 2]])
+    array([[ 2,  5,  2],
+           [ 6, 11,  4]])
     """
     return _plane(in1, in2, mode, boundary, fillvalue, True)
 
@@ -258,25 +302,36 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = F
     """Returns "fft" or "direct", whichever needs fewer operations. Integers use "direct", whose sums are exact, and so
     do GPUs, on which the speeds have not been measured.
 
-    Args:
-        in1: the first array.
-        in2: the second array, with as many axes.
-        mode: as for `convolve`.
-        measure: not supported.
+    Parameters
+    ----------
+    in1 : array_like
+        The first array.
+    in2 : array_like
+        The second array, with as many axes.
+    mode : str, default "full"
+        As for `convolve`.
+    measure : bool, default False
+        Not supported.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Raises:
-        ValueError: for an unknown mode.
-        NotImplementedError: for `measure`.
+    Raises
+    ------
+    ValueError
+        For an unknown mode.
+    NotImplementedError
+        For `measure`.
 
-    See Also:
-        convolve, correlate
+    See Also
+    --------
+    convolve, correlate
 
-    Examples:
-        >>> cp.scipy.signal.choose_conv_method([1, 2, 3], [1, 2])
-        'direct'
+    Examples
+    --------
+    >>> cp.scipy.signal.choose_conv_method([1, 2, 3], [1, 2])
+    'direct'
     """
     if measure:
         raise NotImplementedError("[choose_conv_method] measure=True is not supported; operations are counted")
@@ -289,23 +344,33 @@ def choose_conv_method(in1: Any, in2: Any, mode: str = "full", measure: bool = F
 def correlation_lags(in1_len: int, in2_len: int, mode: str = "full") -> ndarray:
     """Returns the shifts that belong to the elements of `correlate`.
 
-    Args:
-        in1_len: the length of the first signal.
-        in2_len: the length of the second.
-        mode: "full", "same" or "valid", as for `correlate`.
+    Parameters
+    ----------
+    in1_len : int
+        The length of the first signal.
+    in2_len : int
+        The length of the second.
+    mode : str, default "full"
+        "full", "same" or "valid", as for `correlate`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A vector of integers.
 
-    Raises:
-        ValueError: for another mode.
+    Raises
+    ------
+    ValueError
+        For another mode.
 
-    See Also:
-        correlate
+    See Also
+    --------
+    correlate
 
-    Examples:
-        >>> cp.scipy.signal.correlation_lags(3, 2)
-        array([-1,  0,  1,  2])
+    Examples
+    --------
+    >>> cp.scipy.signal.correlation_lags(3, 2)
+    array([-1,  0,  1,  2])
     """
     if mode == "full":
         low, high = 1 - in2_len, in1_len

@@ -164,29 +164,43 @@ def butter(
 ) -> Any:
     """Designs a Butterworth filter, whose response falls monotonically.
 
-    Args:
-        N: the order (doubled for bandpass and bandstop).
-        Wn: the frequencies at which the response is 1/sqrt(2): between 0 and 1 (the Nyquist frequency), or between 0
-            and fs / 2; two frequencies for bandpass and bandstop.
-        btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
-        output: "ba" (coefficients), "sos" (second-order sections, which keep precision at high orders) or "zpk".
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    N : int
+        The order (doubled for bandpass and bandstop).
+    Wn : array_like
+        The frequencies at which the response is 1/sqrt(2): between 0 and 1 (the Nyquist frequency), or between 0 and fs
+        / 2; two frequencies for bandpass and bandstop.
+    btype : str, default "low"
+        "lowpass", "highpass", "bandpass" or "bandstop".
+    analog : bool, default False
+        Whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
+    output : {"ba", "sos", "zpk"}, default "ba"
+        "ba" (coefficients), "sos" (second-order sections, which keep precision at high orders) or "zpk".
+    fs : float, optional
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
 
-    Raises:
-        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        ImportError: for analog filters if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For frequencies that are out of range or unordered, negative orders and unknown names.
+    ImportError
+        For analog filters if SciPy is not installed.
 
-    See Also:
-        buttord, buttap
+    See Also
+    --------
+    buttord, buttap
 
-    Examples:
-        >>> b, a = cp.scipy.signal.butter(2, 0.25)
-        >>> b.round(6)
-        array([0.097631, 0.195262, 0.097631])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.butter(2, 0.25)
+    >>> b.round(6)
+    array([0.097631, 0.195262, 0.097631])
     """
     if analog:
         return by_scipy("butter", N, Wn, btype, True, output, fs)
@@ -199,27 +213,40 @@ def cheby1(
 ) -> Any:
     """Designs a Chebyshev type I filter, with ripple in the passband.
 
-    Args:
-        N: the order, as for `butter`.
-        Wn: the frequencies at which the response leaves the ripple, as for `butter`.
-        btype: as for `butter`.
-        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
-        output: as for `butter`.
-
-    Returns:
+    Parameters
+    ----------
+    N : int
+        The order, as for `butter`.
+    Wn : array_like
+        The frequencies at which the response leaves the ripple, as for `butter`.
+    btype : str, default "low"
+        As for `butter`.
+    analog : bool, default False
+        Whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
+    output : str, default "ba"
         As for `butter`.
 
-    Raises:
-        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        ImportError: for analog filters if SciPy is not installed.
+    Returns
+    -------
+    ndarray or tuple of ndarrays
+        As for `butter`.
 
-    See Also:
-        cheb1ord, cheb1ap
+    Raises
+    ------
+    ValueError
+        For frequencies that are out of range or unordered, negative orders and unknown names.
+    ImportError
+        For analog filters if SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.cheby1(2, 1.0, 0.25)
-        >>> b.round(6)
-        array([0.102557, 0.205115, 0.102557])
+    See Also
+    --------
+    cheb1ord, cheb1ap
+
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.cheby1(2, 1.0, 0.25)
+    >>> b.round(6)
+    array([0.102557, 0.205115, 0.102557])
     """
     if analog:
         return by_scipy("cheby1", N, rp, Wn, btype, True, output, fs)
@@ -232,27 +259,40 @@ def cheby2(
 ) -> Any:
     """Designs a Chebyshev type II filter, with ripple in the stopband.
 
-    Args:
-        N: the order, as for `butter`.
-        Wn: the frequencies at which the response reaches it, as for `butter`.
-        btype: as for `butter`.
-        analog: whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
-        output: as for `butter`.
-
-    Returns:
+    Parameters
+    ----------
+    N : int
+        The order, as for `butter`.
+    Wn : array_like
+        The frequencies at which the response reaches it, as for `butter`.
+    btype : str, default "low"
+        As for `butter`.
+    analog : bool, default False
+        Whether the filter is an analog one, which SciPy designs; the frequencies are then angular ones.
+    output : str, default "ba"
         As for `butter`.
 
-    Raises:
-        ValueError: for frequencies that are out of range or unordered, negative orders and unknown names.
-        ImportError: for analog filters if SciPy is not installed.
+    Returns
+    -------
+    ndarray or tuple of ndarrays
+        As for `butter`.
 
-    See Also:
-        cheb2ord, cheb2ap
+    Raises
+    ------
+    ValueError
+        For frequencies that are out of range or unordered, negative orders and unknown names.
+    ImportError
+        For analog filters if SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.cheby2(2, 40.0, 0.25)
-        >>> b.round(6)
-        array([ 0.012369, -0.012098,  0.012369])
+    See Also
+    --------
+    cheb2ord, cheb2ap
+
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.cheby2(2, 40.0, 0.25)
+    >>> b.round(6)
+    array([ 0.012369, -0.012098,  0.012369])
     """
     if analog:
         return by_scipy("cheby2", N, rs, Wn, btype, True, output, fs)

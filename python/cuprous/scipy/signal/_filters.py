@@ -31,22 +31,31 @@ def extended(rows: ndarray, edge: int, kind: str) -> ndarray:
 def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
     """Computes medians over windows of odd extents (3 by default), with zeros beyond the edges.
 
-    Args:
-        volume: the array.
-        kernel_size: the extents of the windows, one for all axes or one for each.
+    Parameters
+    ----------
+    volume : array_like
+        The array.
+    kernel_size : int or sequence of ints, optional
+        The extents of the windows, one for all axes or one for each.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `volume`.
 
-    Raises:
-        ValueError: for even extents, and for bool, float16 and complex arrays.
+    Raises
+    ------
+    ValueError
+        For even extents, and for bool, float16 and complex arrays.
 
-    See Also:
-        cuprous.scipy.ndimage.median_filter, cuprous.scipy.signal.medfilt2d
+    See Also
+    --------
+    cuprous.scipy.ndimage.median_filter, cuprous.scipy.signal.medfilt2d
 
-    Examples:
-        >>> cp.scipy.signal.medfilt(cp.asarray([1.0, 9.0, 2.0, 3.0]))
-        array([1., 2., 3., 2.])
+    Examples
+    --------
+    >>> cp.scipy.signal.medfilt(cp.asarray([1.0, 9.0, 2.0, 3.0]))
+    array([1., 2., 3., 2.])
     """
     a = cp.atleast_1d(array(volume))
     if a.dtype_name in ("bool", "float16", "bfloat16") or _dtypes.kind(a.dtype_name) == "c":
@@ -61,24 +70,33 @@ def medfilt(volume: Any, kernel_size: Any = None) -> ndarray:
 def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
     """Applies `medfilt` to a matrix.
 
-    Args:
-        input: the matrix.
-        kernel_size: the extents of the windows, one for both axes or one for each.
+    Parameters
+    ----------
+    input : array_like
+        The matrix.
+    kernel_size : int or sequence of ints, default 3
+        The extents of the windows, one for both axes or one for each.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of the same shape.
 
-    Raises:
-        ValueError: for input that is not 2-d, and windows of even extents.
+    Raises
+    ------
+    ValueError
+        For input that is not 2-d, and windows of even extents.
 
-    See Also:
-        cuprous.scipy.ndimage.median_filter
+    See Also
+    --------
+    cuprous.scipy.ndimage.median_filter
 
-    Examples:
-        >>> cp.scipy.signal.medfilt2d(cp.asarray([[1.0, 2.0, 3.0], [4.0, 9.0, 6.0], [7.0, 8.0, 9.0]]))
-        array([[0., 2., 0.],
-               [2., 6., 3.],
-               [0., 6., 0.]])
+    Examples
+    --------
+    >>> cp.scipy.signal.medfilt2d(cp.asarray([[1.0, 2.0, 3.0], [4.0, 9.0, 6.0], [7.0, 8.0, 9.0]]))
+    array([[0., 2., 0.],
+           [2., 6., 3.],
+           [0., 6., 0.]])
     """
     a = array(input)
     if a.ndim != 2:
@@ -89,21 +107,31 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> ndarray:
 def order_filter(a: Any, domain: Any, rank: int) -> ndarray:
     """Returns the element of a rank in each window, with zeros beyond the edges.
 
-    Args:
-        a: the array.
-        domain: the elements that belong to a window, of odd extents; read on the host.
-        rank: the rank, from 0.
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    domain : array_like
+        The elements that belong to a window, of odd extents; read on the host.
+    rank : int
+        The rank, from 0.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        ValueError: for windows of even extents, and bool, float16 and complex arrays.
-        RuntimeError: if the window has no such rank.
+    Raises
+    ------
+    ValueError
+        For windows of even extents, and bool, float16 and complex arrays.
+    RuntimeError
+        If the window has no such rank.
 
-    Examples:
-        >>> cp.scipy.signal.order_filter(cp.asarray([1.0, 9.0, 2.0, 3.0]), [1, 1, 1], 0)
-        array([0., 1., 2., 0.])
+    Examples
+    --------
+    >>> cp.scipy.signal.order_filter(cp.asarray([1.0, 9.0, 2.0, 3.0]), [1, 1, 1], 0)
+    array([0., 1., 2., 0.])
     """
     window = host(domain)
     if any(n % 2 != 1 for n in window.shape):
@@ -118,22 +146,33 @@ def order_filter(a: Any, domain: Any, rank: int) -> ndarray:
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> ndarray:
     """Subtracts the mean ("constant") or the least-squares line ("linear") of each piece.
 
-    Args:
-        data: the array.
-        axis: the axis.
-        type: "linear" ("l") or "constant" ("c").
-        bp: the indices at which new pieces begin, for "linear".
-        overwrite_data: ignored; `data` is never changed.
+    Parameters
+    ----------
+    data : array_like
+        The array.
+    axis : int, default -1
+        The axis.
+    type : {"linear", "l", "constant", "c"}, default "linear"
+        "linear" ("l") or "constant" ("c").
+    bp : int, default 0
+        The indices at which new pieces begin, for "linear".
+    overwrite_data : bool, default False
+        Ignored; `data` is never changed.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `data`.
 
-    Raises:
-        ValueError: for an unknown type, and breakpoints beyond the end.
+    Raises
+    ------
+    ValueError
+        For an unknown type, and breakpoints beyond the end.
 
-    Examples:
-        >>> cp.scipy.signal.detrend([1.0, 2.0, 4.0], type="constant").round(6)
-        array([-1.333333, -0.333333,  1.666667])
+    Examples
+    --------
+    >>> cp.scipy.signal.detrend([1.0, 2.0, 4.0], type="constant").round(6)
+    array([-1.333333, -0.333333,  1.666667])
     """
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
@@ -178,27 +217,40 @@ def savgol_coeffs(
 ) -> ndarray:
     """Returns the weights of `savgol_filter`, computed on the host.
 
-    Args:
-        window_length: the window's extent.
-        polyorder: the polynomial's order.
-        deriv: the derivative's order.
-        delta: the distance between elements.
-        pos: the position in the window that is evaluated; by default the center.
-        use: "conv" for convolutions, "dot" for products.
+    Parameters
+    ----------
+    window_length : int
+        The window's extent.
+    polyorder : int
+        The polynomial's order.
+    deriv : int, default 0
+        The derivative's order.
+    delta : float, default 1.0
+        The distance between elements.
+    pos : int, optional
+        The position in the window that is evaluated; by default the center.
+    use : str, default "conv"
+        "conv" for convolutions, "dot" for products.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (window_length,).
 
-    Raises:
-        ValueError: for an order that is not less than the length, a position outside of the window, and `use` other
-            than "conv" and "dot".
+    Raises
+    ------
+    ValueError
+        For an order that is not less than the length, a position outside of the window, and `use` other than "conv" and
+        "dot".
 
-    See Also:
-        savgol_filter
+    See Also
+    --------
+    savgol_filter
 
-    Examples:
-        >>> cp.scipy.signal.savgol_coeffs(5, 2).round(6)
-        array([-0.085714,  0.342857,  0.485714,  0.342857, -0.085714])
+    Examples
+    --------
+    >>> cp.scipy.signal.savgol_coeffs(5, 2).round(6)
+    array([-0.085714,  0.342857,  0.485714,  0.342857, -0.085714])
     """
     half, odd = divmod(window_length, 2)
     if pos is None:
@@ -219,29 +271,43 @@ def savgol_filter(
     """Fits a polynomial to the window around each element and evaluates it, or a derivative, at the center (A. Savitzky
     and M. Golay, Analytical Chemistry 36 (1964)).
 
-    Args:
-        x: the array; dtypes other than float32 and float64 are converted to float64.
-        window_length: the window's extent.
-        polyorder: the polynomial's order.
-        deriv: the derivative's order.
-        delta: the distance between elements.
-        axis: the axis.
-        mode: "mirror", "constant", "nearest", "wrap", or "interp", which evaluates the outermost windows' polynomials.
-        cval: the value beyond the edges for "constant".
+    Parameters
+    ----------
+    x : array_like
+        The array; dtypes other than float32 and float64 are converted to float64.
+    window_length : int
+        The window's extent.
+    polyorder : int
+        The polynomial's order.
+    deriv : int, default 0
+        The derivative's order.
+    delta : float, default 1.0
+        The distance between elements.
+    axis : int, default -1
+        The axis.
+    mode : str, default "interp"
+        "mirror", "constant", "nearest", "wrap", or "interp", which evaluates the outermost windows' polynomials.
+    cval : float, default 0.0
+        The value beyond the edges for "constant".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Raises:
-        ValueError: for another mode, an order that is not less than the length, and windows longer than the axis for
-            "interp".
+    Raises
+    ------
+    ValueError
+        For another mode, an order that is not less than the length, and windows longer than the axis for "interp".
 
-    See Also:
-        savgol_coeffs
+    See Also
+    --------
+    savgol_coeffs
 
-    Examples:
-        >>> cp.scipy.signal.savgol_filter(cp.asarray([0.0, 1.0, 4.0, 9.0, 16.0]), 5, 2).round(6)
-        array([ 0.,  1.,  4.,  9., 16.])
+    Examples
+    --------
+    >>> cp.scipy.signal.savgol_filter(cp.asarray([0.0, 1.0, 4.0, 9.0, 16.0]), 5, 2).round(6)
+    array([ 0.,  1.,  4.,  9., 16.])
     """
     if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
         raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")

@@ -12,17 +12,23 @@ from cuprous.scipy.signal._parameters import documented
 def tf2zpk(b: Any, a: Any) -> Any:
     """Returns zeros, poles and gain for coefficients.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.tf2zpk([1.0, 0.0], [1.0, -0.5])
-        >>> p
-        array([0.5])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.tf2zpk([1.0, 0.0], [1.0, -0.5])
+    >>> p
+    array([0.5])
     """
     return by_scipy("tf2zpk", b, a)
 
@@ -31,17 +37,23 @@ def tf2zpk(b: Any, a: Any) -> Any:
 def zpk2tf(z: Any, p: Any, k: Any) -> Any:
     """Returns coefficients for zeros, poles and gain.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.zpk2tf([0.0], [0.5], 2.0)
-        >>> b
-        array([2., 0.])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.zpk2tf([0.0], [0.5], 2.0)
+    >>> b
+    array([2., 0.])
     """
     return by_scipy("zpk2tf", z, p, k)
 
@@ -50,22 +62,31 @@ def zpk2tf(z: Any, p: Any, k: Any) -> Any:
 def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
     """Returns second-order sections for coefficients.
 
-    Args:
-        pairing: how poles and zeros are paired: "nearest", "keep_odd" or "minimal".
+    Parameters
+    ----------
+    pairing : array_like, optional
+        How poles and zeros are paired: "nearest", "keep_odd" or "minimal".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The sections.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        zpk2sos, sosfilt
+    See Also
+    --------
+    zpk2sos, sosfilt
 
-    Examples:
-        >>> cp.scipy.signal.tf2sos([1.0, 0.0], [1.0, -0.5]).shape
-        (1, 6)
+    Examples
+    --------
+    >>> cp.scipy.signal.tf2sos([1.0, 0.0], [1.0, -0.5]).shape
+    (1, 6)
     """
     return by_scipy("tf2sos", b, a, pairing, analog=analog)
 
@@ -73,20 +94,28 @@ def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
 def sos2tf(sos: Any) -> Any:
     """Returns coefficients for second-order sections.
 
-    Args:
-        sos: second-order sections (sections x 6).
+    Parameters
+    ----------
+    sos : array_like
+        Second-order sections (sections x 6).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.sos2tf(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
-        >>> a
-        array([ 1. , -0.5,  0. ])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.sos2tf(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
+    >>> a
+    array([ 1. , -0.5,  0. ])
     """
     return by_scipy("sos2tf", sos)
 
@@ -95,22 +124,31 @@ def sos2tf(sos: Any) -> Any:
 def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False) -> Any:
     """Returns second-order sections for zeros, poles and gain.
 
-    Args:
-        pairing: how poles and zeros are paired: "nearest", "keep_odd" or "minimal".
+    Parameters
+    ----------
+    pairing : array_like, optional
+        How poles and zeros are paired: "nearest", "keep_odd" or "minimal".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The sections.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        sosfilt
+    See Also
+    --------
+    sosfilt
 
-    Examples:
-        >>> cp.scipy.signal.zpk2sos([0.0], [0.5], 2.0).shape
-        (1, 6)
+    Examples
+    --------
+    >>> cp.scipy.signal.zpk2sos([0.0], [0.5], 2.0).shape
+    (1, 6)
     """
     return by_scipy("zpk2sos", z, p, k, pairing, analog=analog)
 
@@ -118,20 +156,28 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
 def sos2zpk(sos: Any) -> Any:
     """Returns zeros, poles and gain for second-order sections.
 
-    Args:
-        sos: second-order sections (sections x 6).
+    Parameters
+    ----------
+    sos : array_like
+        Second-order sections (sections x 6).
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.sos2zpk(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
-        >>> float(k)
-        1.0
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.sos2zpk(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
+    >>> float(k)
+    1.0
     """
     return by_scipy("sos2zpk", sos)
 
@@ -139,21 +185,30 @@ def sos2zpk(sos: Any) -> Any:
 def tf2ss(num: Any, den: Any) -> Any:
     """Returns a state space for coefficients.
 
-    Args:
-        num: the numerator's coefficients.
-        den: the denominator's coefficients.
+    Parameters
+    ----------
+    num : array_like
+        The numerator's coefficients.
+    den : array_like
+        The denominator's coefficients.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The matrices A, B, C and D.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> A, B, C, D = cp.scipy.signal.tf2ss([1.0], [1.0, 0.5])
-        >>> A
-        array([[-0.5]])
+    Examples
+    --------
+    >>> A, B, C, D = cp.scipy.signal.tf2ss([1.0], [1.0, 0.5])
+    >>> A
+    array([[-0.5]])
     """
     return by_scipy("tf2ss", num, den)
 
@@ -161,24 +216,36 @@ def tf2ss(num: Any, den: Any) -> Any:
 def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
     """Returns coefficients for a state space.
 
-    Args:
-        A: the state matrix.
-        B: the input matrix.
-        C: the output matrix.
-        D: the feedthrough matrix.
-        input: the input whose transfer function is wanted.
+    Parameters
+    ----------
+    A : array_like
+        The state matrix.
+    B : array_like
+        The input matrix.
+    C : array_like
+        The output matrix.
+    D : array_like
+        The feedthrough matrix.
+    input : int, default 0
+        The input whose transfer function is wanted.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.ss2tf([[-0.5]], [[1.0]], [[1.0]], [[0.0]])
-        >>> a
-        array([1. , 0.5])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.ss2tf([[-0.5]], [[1.0]], [[1.0]], [[0.0]])
+    >>> a
+    array([1. , 0.5])
     """
     return by_scipy("ss2tf", A, B, C, D, input)
 
@@ -187,17 +254,23 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
 def zpk2ss(z: Any, p: Any, k: Any) -> Any:
     """Returns a state space for zeros, poles and gain.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The matrices A, B, C and D.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> A, B, C, D = cp.scipy.signal.zpk2ss([], [-0.5], 1.0)
-        >>> A
-        array([[-0.5]])
+    Examples
+    --------
+    >>> A, B, C, D = cp.scipy.signal.zpk2ss([], [-0.5], 1.0)
+    >>> A
+    array([[-0.5]])
     """
     return by_scipy("zpk2ss", z, p, k)
 
@@ -205,24 +278,36 @@ def zpk2ss(z: Any, p: Any, k: Any) -> Any:
 def ss2zpk(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
     """Returns zeros, poles and gain for a state space.
 
-    Args:
-        A: the state matrix.
-        B: the input matrix.
-        C: the output matrix.
-        D: the feedthrough matrix.
-        input: the input whose transfer function is wanted.
+    Parameters
+    ----------
+    A : array_like
+        The state matrix.
+    B : array_like
+        The input matrix.
+    C : array_like
+        The output matrix.
+    D : array_like
+        The feedthrough matrix.
+    input : int, default 0
+        The input whose transfer function is wanted.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.ss2zpk([[-0.5]], [[1.0]], [[1.0]], [[0.0]])
-        >>> p
-        array([-0.5])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.ss2zpk([[-0.5]], [[1.0]], [[1.0]], [[0.0]])
+    >>> p
+    array([-0.5])
     """
     return by_scipy("ss2zpk", A, B, C, D, input)
 
@@ -230,26 +315,38 @@ def ss2zpk(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
 def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -> Any:
     """Returns the matrices of a state space with the shapes that belong together; missing ones are zeros.
 
-    Args:
-        A: the state matrix.
-        B: the input matrix.
-        C: the output matrix.
-        D: the feedthrough matrix.
+    Parameters
+    ----------
+    A : array_like, optional
+        The state matrix.
+    B : array_like, optional
+        The input matrix.
+    C : array_like, optional
+        The output matrix.
+    D : array_like, optional
+        The feedthrough matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The matrices A, B, C and D.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        StateSpace, dlti, tf2ss, ss2tf, ss2zpk, cont2discrete
+    See Also
+    --------
+    StateSpace, dlti, tf2ss, ss2tf, ss2zpk, cont2discrete
 
-    Examples:
-        >>> A, B, C, D = cp.scipy.signal.abcd_normalize([[1.0]], [[1.0]], [[1.0]])
-        >>> D
-        array([[0.]])
+    Examples
+    --------
+    >>> A, B, C, D = cp.scipy.signal.abcd_normalize([[1.0]], [[1.0]], [[1.0]])
+    >>> D
+    array([[0.]])
     """
     return by_scipy("abcd_normalize", A, B, C, D)
 
@@ -258,20 +355,27 @@ def abcd_normalize(A: Any = None, B: Any = None, C: Any = None, D: Any = None) -
 def bilinear(b: Any, a: Any, fs: float = 1.0) -> Any:
     """Turns an analog filter into a digital one, by the bilinear transform.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp, lp2hp, lp2bp, lp2bs, bilinear_zpk
+    See Also
+    --------
+    lp2lp, lp2hp, lp2bp, lp2bs, bilinear_zpk
 
-    Examples:
-        >>> b, a = cp.scipy.signal.bilinear([1.0], [1.0, 1.0])
-        >>> a.round(6)
-        array([ 1.      , -0.333333])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.bilinear([1.0], [1.0, 1.0])
+    >>> a.round(6)
+    array([ 1.      , -0.333333])
     """
     return by_scipy("bilinear", b, a, fs)
 
@@ -280,20 +384,27 @@ def bilinear(b: Any, a: Any, fs: float = 1.0) -> Any:
 def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> Any:
     """Turns an analog filter of zeros, poles and gain into a digital one, by the bilinear transform.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear
+    See Also
+    --------
+    lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.bilinear_zpk([], [-1.0], 1.0, 1.0)
-        >>> p.round(6)
-        array([0.333333])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.bilinear_zpk([], [-1.0], 1.0, 1.0)
+    >>> p.round(6)
+    array([0.333333])
     """
     return by_scipy("bilinear_zpk", z, p, k, fs)
 
@@ -302,17 +413,23 @@ def bilinear_zpk(z: Any, p: Any, k: Any, fs: Any) -> Any:
 def normalize(b: Any, a: Any) -> Any:
     """Returns coefficients with a denominator that starts with 1.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.normalize([1.0], [2.0, 1.0])
-        >>> a
-        array([1. , 0.5])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.normalize([1.0], [2.0, 1.0])
+    >>> a
+    array([1. , 0.5])
     """
     return by_scipy("normalize", b, a)
 
@@ -320,23 +437,34 @@ def normalize(b: Any, a: Any) -> Any:
 def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) -> Any:
     """Turns a continuous system into a discrete one.
 
-    Args:
-        system: the coefficients (b, a), zeros, poles and gain, or state-space matrices.
-        dt: the time between samples.
-        method: "zoh", "foh", "impulse", "gbt", "bilinear", "euler" or "backward_diff".
-        alpha: the weight of "gbt".
+    Parameters
+    ----------
+    system : array_like
+        The coefficients (b, a), zeros, poles and gain, or state-space matrices.
+    dt : float
+        The time between samples.
+    method : {"zoh", "foh", "impulse", "gbt", "bilinear", "euler", "backward_diff"}, default "zoh"
+        "zoh", "foh", "impulse", "gbt", "bilinear", "euler" or "backward_diff".
+    alpha : float, optional
+        The weight of "gbt".
 
-    Returns:
+    Returns
+    -------
+    tuple
         The discrete system in the given form, and `dt`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a, dt = cp.scipy.signal.cont2discrete(([1.0], [1.0, 1.0]), 0.5)
-        >>> a.round(6)
-        array([ 1.      , -0.606531])
+    Examples
+    --------
+    >>> b, a, dt = cp.scipy.signal.cont2discrete(([1.0], [1.0, 1.0]), 0.5)
+    >>> a.round(6)
+    array([ 1.      , -0.606531])
     """
     return by_scipy("cont2discrete", system, dt, method, alpha)
 

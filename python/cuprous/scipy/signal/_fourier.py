@@ -35,8 +35,10 @@ def product(a: ndarray, v: ndarray, axes: list[int], lengths: list[int]) -> ndar
 def _axes(a: ndarray, v: ndarray, mode: str, axes: Any) -> tuple[ndarray, ndarray, list[int]]:
     """Returns the operands, swapped if "valid" needs it, and the axes along which both have more than one element.
 
-    Raises:
-        ValueError: for axes that do not exist or repeat, and operands whose shapes do not match.
+    Raises
+    ------
+    ValueError
+        For axes that do not exist or repeat, and operands whose shapes do not match.
     """
     if axes is None:
         found = list(range(a.ndim))
@@ -86,24 +88,35 @@ def _prepared(in1: Any, in2: Any, mode: str) -> tuple[ndarray, ndarray]:
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndarray:
     """Returns the convolution of two arrays of the same rank by Fourier transforms.
 
-    Args:
-        in1: an array of shape n.
-        in2: an array of shape k.
-        mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        axes: the axes to convolve along (all by default); others broadcast.
+    Parameters
+    ----------
+    in1 : array_like
+        An array of shape n.
+    in2 : array_like
+        An array of shape k.
+    mode : {"full", "same", "valid"}, default "full"
+        "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
+    axes : int or tuple of ints, optional
+        The axes to convolve along (all by default); others broadcast.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         float32 or complex64 for arrays of these dtypes, otherwise float64 or complex128.
 
-    Raises:
-        ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
+    Raises
+    ------
+    ValueError
+        For arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
 
-    See Also:
-        convolve, oaconvolve
+    See Also
+    --------
+    convolve, oaconvolve
 
-    Examples:
-        >>> cp.scipy.signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
-        array([1., 3., 5., 3.])
+    Examples
+    --------
+    >>> cp.scipy.signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
+    array([1., 3., 5., 3.])
     """
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:
@@ -125,24 +138,35 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> ndar
     """Computes `fftconvolve` by the overlap-add method, with the longer operand in blocks. This suits axes along which
     one operand is much longer.
 
-    Args:
-        in1: an array of shape n.
-        in2: an array of shape k.
-        mode: "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
-        axes: the axes to convolve along (all by default); others broadcast.
+    Parameters
+    ----------
+    in1 : array_like
+        An array of shape n.
+    in2 : array_like
+        An array of shape k.
+    mode : {"full", "same", "valid"}, default "full"
+        "full" (shape n + k - 1), "same" (shape n, the middle) or "valid" (where one covers the other).
+    axes : int or tuple of ints, optional
+        The axes to convolve along (all by default); others broadcast.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         Float32 or complex64 for arrays of these dtypes, otherwise float64 or complex128.
 
-    Raises:
-        ValueError: for arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
+    Raises
+    ------
+    ValueError
+        For arrays of different rank or that do not broadcast, unknown modes, and axes that do not exist.
 
-    See Also:
-        convolve, fftconvolve
+    See Also
+    --------
+    convolve, fftconvolve
 
-    Examples:
-        >>> cp.scipy.signal.oaconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
-        array([1., 3., 5., 3.])
+    Examples
+    --------
+    >>> cp.scipy.signal.oaconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(6)
+    array([1., 3., 5., 3.])
     """
     a, v = _prepared(in1, in2, mode)
     if a.ndim == 0:

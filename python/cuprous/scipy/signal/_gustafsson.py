@@ -24,11 +24,16 @@ def _reversed(x: ndarray) -> ndarray:
 def filtered(run: Filter, x: ndarray, order: int, irlen: int | None) -> ndarray:
     """Returns rows that are filtered forward and backward.
 
-    Args:
-        run: the filter, from a zero state or from given ones.
-        x: the signals, along the last axis.
-        order: the number of components of a state.
-        irlen: the length of the filter's response, after which it counts as zero; None for that of the signal.
+    Parameters
+    ----------
+    run : callable
+        The filter, from a zero state or from given ones.
+    x : ndarray
+        The signals, along the last axis.
+    order : int
+        The number of components of a state.
+    irlen : int or None
+        The length of the filter's response, after which it counts as zero; None for that of the signal.
     """
     n = x.shape[-1]
     m = n if irlen is None or n <= 2 * irlen else irlen

@@ -19,10 +19,14 @@ def is_history(zi: ndarray, axis: int, taps: int, feedback: int) -> bool:
 def state_of(history: ndarray, axis: int, b: Any, a: Any) -> ndarray:
     """Returns the state of the transposed direct form II, along the axis.
 
-    Args:
-        history: the len(b) - 1 inputs and then the len(a) - 1 outputs before the signal, the oldest first.
-        axis: the axis.
-        b, a: the coefficients, on the host.
+    Parameters
+    ----------
+    history : ndarray
+        The len(b) - 1 inputs and then the len(a) - 1 outputs before the signal, the oldest first.
+    axis : int
+        The axis.
+    b, a : array_like
+        The coefficients, on the host.
     """
     import numpy as np
 

@@ -22,27 +22,39 @@ def iirfilter(
 ) -> Any:
     """Designs a recursive filter of one of five kinds.
 
-    Args:
-        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
-            analog filters.
-        btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
-        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+    Parameters
+    ----------
+    Wn : array_like
+        The critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+        analog filters.
+    btype : str, default "band"
+        "lowpass", "highpass", "bandpass" or "bandstop".
+    ftype : {"butter", "cheby1", "cheby2", "ellip", "bessel"}, default "butter"
+        "butter", "cheby1", "cheby2", "ellip" or "bessel".
+    output : {"ba", "sos", "zpk"}, default "ba"
+        "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        butter, cheby1, cheby2, ellip, bessel, buttord
+    See Also
+    --------
+    butter, cheby1, cheby2, ellip, bessel, buttord
 
-    Examples:
-        >>> b, a = cp.scipy.signal.iirfilter(1, 0.5, btype="low")
-        >>> b.round(6)
-        array([0.5, 0.5])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.iirfilter(1, 0.5, btype="low")
+    >>> b.round(6)
+    array([0.5, 0.5])
     """
     return by_scipy("iirfilter", N, Wn, rp, rs, btype, analog, ftype, output, fs)
 
@@ -53,26 +65,37 @@ def ellip(
 ) -> Any:
     """Designs an elliptic filter, with ripple in both bands and the narrowest transition.
 
-    Args:
-        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
-            analog filters.
-        btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+    Parameters
+    ----------
+    Wn : array_like
+        The critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+        analog filters.
+    btype : str, default "low"
+        "lowpass", "highpass", "bandpass" or "bandstop".
+    output : {"ba", "sos", "zpk"}, default "ba"
+        "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ellipord, ellipap
+    See Also
+    --------
+    ellipord, ellipap
 
-    Examples:
-        >>> b, a = cp.scipy.signal.ellip(2, 1.0, 40.0, 0.25)
-        >>> b.round(6)
-        array([0.109265, 0.194174, 0.109265])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.ellip(2, 1.0, 40.0, 0.25)
+    >>> b.round(6)
+    array([0.109265, 0.194174, 0.109265])
     """
     return by_scipy("ellip", N, rp, rs, Wn, btype, analog, output, fs)
 
@@ -83,24 +106,35 @@ def bessel(
 ) -> Any:
     """Designs a Bessel filter, with nearly constant delay.
 
-    Args:
-        Wn: the critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
-            analog filters.
-        btype: "lowpass", "highpass", "bandpass" or "bandstop".
-        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
-        norm: the meaning of the critical frequencies: "phase", "delay" or "mag".
+    Parameters
+    ----------
+    Wn : array_like
+        The critical frequencies: between 0 and 1 (the Nyquist frequency), between 0 and fs / 2, or angular ones for
+        analog filters.
+    btype : str, default "low"
+        "lowpass", "highpass", "bandpass" or "bandstop".
+    output : {"ba", "sos", "zpk"}, default "ba"
+        "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+    norm : str, default "phase"
+        The meaning of the critical frequencies: "phase", "delay" or "mag".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> b, a = cp.scipy.signal.bessel(2, 0.25)
-        >>> b.round(6)
-        array([0.090827, 0.181654, 0.090827])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.bessel(2, 0.25)
+    >>> b.round(6)
+    array([0.090827, 0.181654, 0.090827])
     """
     return by_scipy("bessel", N, Wn, btype, analog, output, norm, fs)
 
@@ -118,24 +152,34 @@ def iirdesign(
 ) -> Any:
     """Designs a recursive filter from the edges of its bands and their gains.
 
-    Args:
-        ftype: "butter", "cheby1", "cheby2", "ellip" or "bessel".
-        output: "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
+    Parameters
+    ----------
+    ftype : {"butter", "cheby1", "cheby2", "ellip", "bessel"}, default "ellip"
+        "butter", "cheby1", "cheby2", "ellip" or "bessel".
+    output : {"ba", "sos", "zpk"}, default "ba"
+        "ba" (coefficients), "sos" (second-order sections) or "zpk" (zeros, poles and gain).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`, the sections, or zeros, poles and gain, as `output` says.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        butter, cheby1, cheby2, ellip, bessel, buttord
+    See Also
+    --------
+    butter, cheby1, cheby2, ellip, bessel, buttord
 
-    Examples:
-        >>> b, a = cp.scipy.signal.iirdesign(0.2, 0.5, 1, 30, ftype="butter")
-        >>> len(b)
-        5
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.iirdesign(0.2, 0.5, 1, 30, ftype="butter")
+    >>> len(b)
+    5
     """
     return by_scipy("iirdesign", wp, ws, gpass, gstop, analog, ftype, output, fs)
 
@@ -144,19 +188,26 @@ def iirdesign(
 def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Butterworth filter for a specification.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The order, and the critical frequencies for the filter's function.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        butter, cheb1ord, cheb2ord, ellipord, iirfilter, iirdesign
+    See Also
+    --------
+    butter, cheb1ord, cheb2ord, ellipord, iirfilter, iirdesign
 
-    Examples:
-        >>> cp.scipy.signal.buttord(0.2, 0.5, 1, 30)[0]
-        4
+    Examples
+    --------
+    >>> cp.scipy.signal.buttord(0.2, 0.5, 1, 30)[0]
+    4
     """
     return by_scipy("buttord", wp, ws, gpass, gstop, analog, fs)
 
@@ -165,19 +216,26 @@ def buttord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: 
 def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Chebyshev type I filter for a specification.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The order, and the critical frequencies for the filter's function.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        cheby1, buttord, cheb2ord, ellipord, iirfilter, iirdesign
+    See Also
+    --------
+    cheby1, buttord, cheb2ord, ellipord, iirfilter, iirdesign
 
-    Examples:
-        >>> cp.scipy.signal.cheb1ord(0.2, 0.5, 1, 30)[0]
-        3
+    Examples
+    --------
+    >>> cp.scipy.signal.cheb1ord(0.2, 0.5, 1, 30)[0]
+    3
     """
     return by_scipy("cheb1ord", wp, ws, gpass, gstop, analog, fs)
 
@@ -186,19 +244,26 @@ def cheb1ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
 def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of a Chebyshev type II filter for a specification.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The order, and the critical frequencies for the filter's function.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        cheby2, buttord, cheb1ord, ellipord, iirfilter, iirdesign
+    See Also
+    --------
+    cheby2, buttord, cheb1ord, ellipord, iirfilter, iirdesign
 
-    Examples:
-        >>> cp.scipy.signal.cheb2ord(0.2, 0.5, 1, 30)[0]
-        3
+    Examples
+    --------
+    >>> cp.scipy.signal.cheb2ord(0.2, 0.5, 1, 30)[0]
+    3
     """
     return by_scipy("cheb2ord", wp, ws, gpass, gstop, analog, fs)
 
@@ -207,19 +272,26 @@ def cheb2ord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
 def ellipord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs: Any = None) -> Any:
     """Returns the least order of an elliptic filter for a specification.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The order, and the critical frequencies for the filter's function.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ellip, buttord, cheb1ord, cheb2ord, iirfilter, iirdesign
+    See Also
+    --------
+    ellip, buttord, cheb1ord, cheb2ord, iirfilter, iirdesign
 
-    Examples:
-        >>> cp.scipy.signal.ellipord(0.2, 0.5, 1, 30)[0]
-        3
+    Examples
+    --------
+    >>> cp.scipy.signal.ellipord(0.2, 0.5, 1, 30)[0]
+    3
     """
     return by_scipy("ellipord", wp, ws, gpass, gstop, analog, fs)
 
@@ -227,25 +299,36 @@ def ellipord(wp: Any, ws: Any, gpass: Any, gstop: Any, analog: bool = False, fs:
 def iirnotch(w0: Any, Q: Any, fs: float = 2.0) -> Any:
     """Designs a filter that removes one frequency.
 
-    Args:
-        w0: the frequency.
-        Q: the quality: the frequency by the width at half of the power.
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    w0 : float
+        The frequency.
+    Q : float
+        The quality: the frequency by the width at half of the power.
+    fs : float, default 2.0
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        iirpeak
+    See Also
+    --------
+    iirpeak
 
-    Examples:
-        >>> b, a = cp.scipy.signal.iirnotch(0.5, 10.0)
-        >>> b.round(6)
-        array([ 0.92704, -0.     ,  0.92704])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.iirnotch(0.5, 10.0)
+    >>> b.round(6)
+    array([ 0.92704, -0.     ,  0.92704])
     """
     return by_scipy("iirnotch", w0, Q, fs)
 
@@ -253,25 +336,36 @@ def iirnotch(w0: Any, Q: Any, fs: float = 2.0) -> Any:
 def iirpeak(w0: Any, Q: Any, fs: float = 2.0) -> Any:
     """Designs a filter that passes one frequency.
 
-    Args:
-        w0: the frequency.
-        Q: the quality: the frequency by the width at half of the power.
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    w0 : float
+        The frequency.
+    Q : float
+        The quality: the frequency by the width at half of the power.
+    fs : float, default 2.0
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        iirnotch
+    See Also
+    --------
+    iirnotch
 
-    Examples:
-        >>> b, a = cp.scipy.signal.iirpeak(0.5, 10.0)
-        >>> b.round(6)
-        array([ 0.07296,  0.     , -0.07296])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.iirpeak(0.5, 10.0)
+    >>> b.round(6)
+    array([ 0.07296,  0.     , -0.07296])
     """
     return by_scipy("iirpeak", w0, Q, fs)
 
@@ -279,27 +373,40 @@ def iirpeak(w0: Any, Q: Any, fs: float = 2.0) -> Any:
 def iircomb(w0: Any, Q: Any, ftype: str = "notch", fs: float = 2.0, *, pass_zero: bool = False) -> Any:
     """Designs a filter that removes or passes one frequency and its multiples.
 
-    Args:
-        w0: the frequency.
-        Q: the quality: the frequency by the width at half of the power.
-        ftype: "notch" or "peak".
-        fs: the sampling frequency.
-        pass_zero: whether the comb starts at 0.
+    Parameters
+    ----------
+    w0 : float
+        The frequency.
+    Q : float
+        The quality: the frequency by the width at half of the power.
+    ftype : {"notch", "peak"}, default "notch"
+        "notch" or "peak".
+    fs : float, default 2.0
+        The sampling frequency.
+    pass_zero : bool, default False
+        Whether the comb starts at 0.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        iirnotch, iirpeak
+    See Also
+    --------
+    iirnotch, iirpeak
 
-    Examples:
-        >>> b, a = cp.scipy.signal.iircomb(0.5, 10.0)
-        >>> b.round(6)
-        array([ 0.863271,  0.      ,  0.      ,  0.      , -0.863271])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.iircomb(0.5, 10.0)
+    >>> b.round(6)
+    array([ 0.863271,  0.      ,  0.      ,  0.      , -0.863271])
     """
     return by_scipy("iircomb", w0, Q, ftype, fs, pass_zero=pass_zero)
 
@@ -307,27 +414,40 @@ def iircomb(w0: Any, Q: Any, ftype: str = "notch", fs: float = 2.0, *, pass_zero
 def gammatone(freq: Any, ftype: Any, order: Any = None, numtaps: Any = None, fs: Any = None) -> Any:
     """Designs a gammatone filter, which models the ear's.
 
-    Args:
-        freq: the frequency.
-        ftype: "fir" or "iir".
-        order: the order of the filter.
-        numtaps: the number of coefficients.
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    freq : float
+        The frequency.
+    ftype : {"fir", "iir"}
+        "fir" or "iir".
+    order : int, optional
+        The order of the filter.
+    numtaps : int, optional
+        The number of coefficients.
+    fs : float, optional
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        firwin, iirfilter
+    See Also
+    --------
+    firwin, iirfilter
 
-    Examples:
-        >>> b, a = cp.scipy.signal.gammatone(440, "iir", fs=16000)
-        >>> b.shape, a.shape
-        ((5,), (9,))
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.gammatone(440, "iir", fs=16000)
+    >>> b.shape, a.shape
+    ((5,), (9,))
     """
     return by_scipy("gammatone", freq, ftype, order, numtaps, fs)
 

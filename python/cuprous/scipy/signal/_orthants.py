@@ -24,24 +24,34 @@ _map = _core.map
 def hilbert2(x: Any, N: Any = None, axes: tuple[int, int] = (-2, -1)) -> ndarray:
     """Returns the analytic signal of two axes, which has no negative frequencies along either.
 
-    Args:
-        x: a real array.
-        N: the transform's lengths, one for both or a pair; those of the axes by default.
-        axes: the two axes.
+    Parameters
+    ----------
+    x : array_like
+        A real array.
+    N : object, optional
+        The transform's lengths, one for both or a pair; those of the axes by default.
+    axes : pair of ints, optional
+        The two axes.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for complex signals, lengths that are not positive, and equal axes.
+    Raises
+    ------
+    ValueError
+        For complex signals, lengths that are not positive, and equal axes.
 
-    See Also:
-        hilbert
+    See Also
+    --------
+    hilbert
 
-    Examples:
-        >>> cp.scipy.signal.hilbert2(cp.ones((2, 2))).real
-        array([[1., 1.],
-               [1., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.signal.hilbert2(cp.ones((2, 2))).real
+    array([[1., 1.],
+           [1., 1.]])
     """
     a = array(x)
     a = a.reshape((1,) * (2 - a.ndim) + a.shape) if a.ndim < 2 else a
@@ -67,23 +77,32 @@ def hilbert2(x: Any, N: Any = None, axes: tuple[int, int] = (-2, -1)) -> ndarray
 def deconvolve(signal: Any, divisor: Any) -> tuple[Any, ndarray]:
     """Divides polynomials, or undoes a convolution: signal = convolve(divisor, quotient) + remainder.
 
-    Args:
-        signal: the coefficients of the dividend, read on the host.
-        divisor: the coefficients of the divisor, read on the host.
+    Parameters
+    ----------
+    signal : array_like
+        The coefficients of the dividend, read on the host.
+    divisor : array_like
+        The coefficients of the divisor, read on the host.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The quotient (an empty list if the divisor is longer) and the remainder.
 
-    Raises:
-        ValueError: for arrays that are not vectors, or empty.
+    Raises
+    ------
+    ValueError
+        For arrays that are not vectors, or empty.
 
-    See Also:
-        convolve
+    See Also
+    --------
+    convolve
 
-    Examples:
-        >>> quotient, remainder = cp.scipy.signal.deconvolve([0.0, 2.0, 1.0, 0.0], [2.0, 1.0])
-        >>> quotient
-        array([0., 1., 0.])
+    Examples
+    --------
+    >>> quotient, remainder = cp.scipy.signal.deconvolve([0.0, 2.0, 1.0, 0.0], [2.0, 1.0])
+    >>> quotient
+    array([0., 1., 0.])
     """
     dividend, by = (a.reshape(1) if a.ndim == 0 else a for a in (array(signal), array(divisor)))
     for name, a in (("signal", dividend), ("divisor", by)):
@@ -102,20 +121,28 @@ def deconvolve(signal: Any, divisor: Any) -> tuple[Any, ndarray]:
 def vectorstrength(events: Any, period: Any) -> tuple[ndarray, ndarray]:
     """Returns how far events keep to a period: the length and the angle of the mean of their phases on the circle.
 
-    Args:
-        events: the times, a number or a vector.
-        period: the period, or a vector of periods.
+    Parameters
+    ----------
+    events : array_like
+        The times, a number or a vector.
+    period : array_like
+        The period, or a vector of periods.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         The strength, 1 for events in phase, and the phase: 0-d arrays, or vectors for a vector of periods.
 
-    Raises:
-        ValueError: for arrays of several axes, and periods that are not positive.
+    Raises
+    ------
+    ValueError
+        For arrays of several axes, and periods that are not positive.
 
-    Examples:
-        >>> strength, phase = cp.scipy.signal.vectorstrength([0.25, 1.25, 5.25], 1.0)
-        >>> strength.round(6)
-        array(1.)
+    Examples
+    --------
+    >>> strength, phase = cp.scipy.signal.vectorstrength([0.25, 1.25, 5.25], 1.0)
+    >>> strength.round(6)
+    array(1.)
     """
     times, periods = (_core.cast(array(a), "float64") for a in (events, period))
     if times.ndim > 1:
@@ -134,24 +161,34 @@ def vectorstrength(events: Any, period: Any) -> tuple[ndarray, ndarray]:
 def check_COLA(window: Any, nperseg: int, noverlap: int, tol: float = 1e-10) -> bool:
     """Returns True if overlapping windows add up to a constant, by SciPy on the host.
 
-    Args:
-        nperseg: the length of a segment.
-        noverlap: the number of elements that segments share.
-        tol: the difference that is allowed.
+    Parameters
+    ----------
+    nperseg : int
+        The length of a segment.
+    noverlap : int
+        The number of elements that segments share.
+    tol : float, default 1e-10
+        The difference that is allowed.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        ValueError: for lengths that are not positive, and windows of another length.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For lengths that are not positive, and windows of another length.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        check_NOLA, stft, istft
+    See Also
+    --------
+    check_NOLA, stft, istft
 
-    Examples:
-        >>> cp.scipy.signal.check_COLA("hann", 120, 60)
-        True
+    Examples
+    --------
+    >>> cp.scipy.signal.check_COLA("hann", 120, 60)
+    True
     """
     return bool(by_scipy("check_COLA", window, nperseg, noverlap, tol))
 
@@ -161,24 +198,34 @@ def check_NOLA(window: Any, nperseg: int, noverlap: int, tol: float = 1e-10) -> 
     """Returns True if the squares of overlapping windows add up to no zero, so that `istft` is possible; by SciPy on
     the host.
 
-    Args:
-        nperseg: the length of a segment.
-        noverlap: the number of elements that segments share.
-        tol: the least sum.
+    Parameters
+    ----------
+    nperseg : int
+        The length of a segment.
+    noverlap : int
+        The number of elements that segments share.
+    tol : float, default 1e-10
+        The least sum.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        ValueError: for lengths that are not positive, and windows of another length.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For lengths that are not positive, and windows of another length.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        check_COLA, istft
+    See Also
+    --------
+    check_COLA, istft
 
-    Examples:
-        >>> cp.scipy.signal.check_NOLA("hann", 64, 0)
-        False
+    Examples
+    --------
+    >>> cp.scipy.signal.check_NOLA("hann", 64, 0)
+    False
     """
     return bool(by_scipy("check_NOLA", window, nperseg, noverlap, tol))
 
@@ -187,16 +234,22 @@ def check_NOLA(window: Any, nperseg: int, noverlap: int, tol: float = 1e-10) -> 
 def gauss_spline(x: Any, n: int) -> ndarray:
     """Returns the Gaussian that approximates the B-spline of a degree.
 
-    Args:
-        x: the points.
-        n: the degree.
+    Parameters
+    ----------
+    x : array_like
+        The points.
+    n : int
+        The degree.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Examples:
-        >>> cp.scipy.signal.gauss_spline([0.0, 1.0], 3)
-        array([0.6909883 , 0.15418033])
+    Examples
+    --------
+    >>> cp.scipy.signal.gauss_spline([0.0, 1.0], 3)
+    array([0.6909883 , 0.15418033])
     """
     points = array(x)
     points = points if _dtypes.kind(points.dtype_name) in "fc" else _core.cast(points, "float64")
@@ -209,22 +262,31 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> ndarray:
     """Applies one FIR filter along the rows and one along the columns, with elements mirrored at the
     boundaries (the outermost ones twice).
 
-    Args:
-        input: a matrix.
-        hrow: the filter along rows, of odd length.
-        hcol: the filter along columns, of odd length.
+    Parameters
+    ----------
+    input : array_like
+        A matrix.
+    hrow : array_like
+        The filter along rows, of odd length.
+    hcol : object
+        The filter along columns, of odd length.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix of the same shape.
 
-    Raises:
-        ValueError: for arrays of other dimensions, and filters of even length.
+    Raises
+    ------
+    ValueError
+        For arrays of other dimensions, and filters of even length.
 
-    Examples:
-        >>> cp.scipy.signal.sepfir2d(cp.ones((3, 3)), [0.25, 0.5, 0.25], [1.0])
-        array([[1., 1., 1.],
-               [1., 1., 1.],
-               [1., 1., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.signal.sepfir2d(cp.ones((3, 3)), [0.25, 0.5, 0.25], [1.0])
+    array([[1., 1., 1.],
+           [1., 1., 1.],
+           [1., 1., 1.]])
     """
     a = array(input)
     filters = [array(h) for h in (hrow, hcol)]

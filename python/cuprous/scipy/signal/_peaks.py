@@ -137,24 +137,33 @@ def peak_prominences(x: Any, peaks: Any, wlen: Any = None) -> tuple[ndarray, nda
     """Returns the prominence of each peak: its height above the higher of the two minima to its left and right, each
     searched up to the next higher element.
 
-    Args:
-        x: the signal, a vector.
-        peaks: the indices of the peaks.
-        wlen: the extent of the window that is searched around each peak; None searches all of `x`.
+    Parameters
+    ----------
+    x : array_like
+        The signal, a vector.
+    peaks : array_like
+        The indices of the peaks.
+    wlen : int or tuple of ints, optional
+        The extent of the window that is searched around each peak; None searches all of `x`.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Prominences (float64), and the indices (int64) of the minima to the left and right.
 
-    Raises:
-        ValueError: for arrays that are not vectors, indices outside `x` (whose check waits for the device), and wlen <=
-            1.
+    Raises
+    ------
+    ValueError
+        For arrays that are not vectors, indices outside `x` (whose check waits for the device), and wlen <= 1.
 
-    See Also:
-        find_peaks, peak_widths
+    See Also
+    --------
+    find_peaks, peak_widths
 
-    Examples:
-        >>> cp.scipy.signal.peak_prominences(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
-        array([2., 5.])
+    Examples
+    --------
+    >>> cp.scipy.signal.peak_prominences(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
+    array([2., 5.])
     """
     signal, indices = _signal(x), _peak_indices(peaks)
     _inside(indices, signal)
@@ -191,25 +200,37 @@ def peak_widths(
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Returns the width of each peak at a fraction of its prominence below its top.
 
-    Args:
-        x: the signal, a vector.
-        peaks: the indices of the peaks.
-        rel_height: that fraction: 1 at the base, 0.5 halfway up.
-        prominence_data: the result of `peak_prominences`, if known.
-        wlen: as for `peak_prominences`.
+    Parameters
+    ----------
+    x : array_like
+        The signal, a vector.
+    peaks : array_like
+        The indices of the peaks.
+    rel_height : float, default 0.5
+        That fraction: 1 at the base, 0.5 halfway up.
+    prominence_data : object, optional
+        The result of `peak_prominences`, if known.
+    wlen : int, optional
+        As for `peak_prominences`.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Widths, the heights at which they are measured, and the interpolated left and right ends.
 
-    Raises:
-        ValueError: as for `peak_prominences`, for a negative `rel_height`, and data of another length.
+    Raises
+    ------
+    ValueError
+        As for `peak_prominences`, for a negative `rel_height`, and data of another length.
 
-    See Also:
-        find_peaks, peak_prominences
+    See Also
+    --------
+    find_peaks, peak_prominences
 
-    Examples:
-        >>> cp.scipy.signal.peak_widths(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
-        array([0.83333333, 1.125     ])
+    Examples
+    --------
+    >>> cp.scipy.signal.peak_widths(cp.asarray([0.0, 3.0, 1.0, 5.0, 0.0]), cp.asarray([1, 3]))[0]
+    array([0.83333333, 1.125     ])
     """
     signal, indices = _signal(x), _peak_indices(peaks)
     _inside(indices, signal)
@@ -229,32 +250,48 @@ def find_peaks(
 ) -> tuple[ndarray, dict[str, ndarray]]:  # fmt: skip
     """Finds the peaks of a signal that meet all conditions.
 
-    Args:
-        x: the signal, a vector. A plateau counts as one peak at its middle. NaN is never part of a peak.
-        height: the least height, or a pair (least, greatest), either of which may be None or an array with one element
-            for each element of `x`. The same forms apply to the other conditions.
-        threshold: the least vertical distance to both neighbors.
-        distance: the least distance between peaks: a higher peak removes lower ones nearer than that. Of equally high
-            ones the later remains.
-        prominence: see `peak_prominences`.
-        width: see `peak_widths`.
-        wlen: the window for prominences.
-        rel_height: the relative height at which widths are measured.
-        plateau_size: the number of equal elements at the top.
+    Parameters
+    ----------
+    x : array_like
+        The signal, a vector. A plateau counts as one peak at its middle. NaN is never part of a peak.
+    height : array_like, optional
+        The least height, or a pair (least, greatest), either of which may be None or an array with one element for each
+        element of `x`. The same forms apply to the other conditions.
+    threshold : float or pair of floats, optional
+        The least vertical distance to both neighbors.
+    distance : float or pair of floats, optional
+        The least distance between peaks: a higher peak removes lower ones nearer than that. Of equally high ones the
+        later remains.
+    prominence : float or pair of floats, optional
+        See `peak_prominences`.
+    width : float or pair of floats, optional
+        See `peak_widths`.
+    wlen : int, optional
+        The window for prominences.
+    rel_height : float, default 0.5
+        The relative height at which widths are measured.
+    plateau_size : int, optional
+        The number of equal elements at the top.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, dict of str to ndarray)
         The indices (int64), and a dict of the properties that the conditions computed, with SciPy's keys.
 
-    Raises:
-        ValueError: for an `x` that is not a vector, a distance below 1, and bounds of another length than `x`.
+    Raises
+    ------
+    ValueError
+        For an `x` that is not a vector, a distance below 1, and bounds of another length than `x`.
 
-    See Also:
-        peak_prominences, peak_widths
+    See Also
+    --------
+    peak_prominences, peak_widths
 
-    Examples:
-        >>> peaks, properties = cp.scipy.signal.find_peaks(cp.asarray([0, 3, 1, 5, 0]), height=4)
-        >>> peaks
-        array([3])
+    Examples
+    --------
+    >>> peaks, properties = cp.scipy.signal.find_peaks(cp.asarray([0, 3, 1, 5, 0]), height=4)
+    >>> peaks
+    array([3])
     """
     signal = _signal(x)
     if distance is not None and distance < 1:
@@ -300,26 +337,39 @@ def find_peaks(
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where `comparator(element, neighbor)` holds for all of the `order` neighbors on both sides.
 
-    Args:
-        data: the array.
-        comparator: a function of two arrays, such as `cuprous.greater`.
-        axis: the axis.
-        order: the number of neighbors on each side.
-        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
+    Parameters
+    ----------
+    data : array_like
+        The array.
+    comparator : callable
+        A function of two arrays, such as `cuprous.greater`.
+    axis : int, default 0
+        The axis.
+    order : int, default 1
+        The number of neighbors on each side.
+    mode : str, default "clip"
+        How the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The indices, in the form that `nonzero` returns.
 
-    Raises:
-        ValueError: for an order below 1.
-        NotImplementedError: for the mode "raise".
+    Raises
+    ------
+    ValueError
+        For an order below 1.
+    NotImplementedError
+        For the mode "raise".
 
-    See Also:
-        argrelmin, argrelmax
+    See Also
+    --------
+    argrelmin, argrelmax
 
-    Examples:
-        >>> cp.scipy.signal.argrelextrema(cp.asarray([1, 3, 2, 5, 4]), cp.greater)
-        (array([1, 3]),)
+    Examples
+    --------
+    >>> cp.scipy.signal.argrelextrema(cp.asarray([1, 3, 2, 5, 4]), cp.greater)
+    (array([1, 3]),)
     """
     if int(order) != order or order < 1:
         raise ValueError("Order must be an int >= 1")
@@ -341,24 +391,35 @@ def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mod
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are greater than their neighbors.
 
-    Args:
-        data: the array.
-        axis: the axis.
-        order: the number of neighbors on each side.
-        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
+    Parameters
+    ----------
+    data : array_like
+        The array.
+    axis : int, default 0
+        The axis.
+    order : int, default 1
+        The number of neighbors on each side.
+    mode : str, default "clip"
+        How the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The indices, in the form that `nonzero` returns.
 
-    Raises:
-        ValueError: for an order below 1.
+    Raises
+    ------
+    ValueError
+        For an order below 1.
 
-    See Also:
-        argrelextrema, argrelmin, find_peaks
+    See Also
+    --------
+    argrelextrema, argrelmin, find_peaks
 
-    Examples:
-        >>> cp.scipy.signal.argrelmax(cp.asarray([1, 3, 2, 5, 4]))
-        (array([1, 3]),)
+    Examples
+    --------
+    >>> cp.scipy.signal.argrelmax(cp.asarray([1, 3, 2, 5, 4]))
+    (array([1, 3]),)
     """
     return argrelextrema(data, cp.greater, axis, order, mode)
 
@@ -367,23 +428,34 @@ def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> t
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> tuple[ndarray, ...]:
     """Returns where elements are less than their neighbors.
 
-    Args:
-        data: the array.
-        axis: the axis.
-        order: the number of neighbors on each side.
-        mode: how the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
+    Parameters
+    ----------
+    data : array_like
+        The array.
+    axis : int, default 0
+        The axis.
+    order : int, default 1
+        The number of neighbors on each side.
+    mode : str, default "clip"
+        How the array continues beyond its edges: "clip" (repeats the edge) or "wrap".
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The indices, in the form that `nonzero` returns.
 
-    Raises:
-        ValueError: for an order below 1.
+    Raises
+    ------
+    ValueError
+        For an order below 1.
 
-    See Also:
-        argrelextrema, argrelmax, find_peaks
+    See Also
+    --------
+    argrelextrema, argrelmax, find_peaks
 
-    Examples:
-        >>> cp.scipy.signal.argrelmin(cp.asarray([3, 1, 2, 0, 4]))
-        (array([1, 3]),)
+    Examples
+    --------
+    >>> cp.scipy.signal.argrelmin(cp.asarray([3, 1, 2, 0, 4]))
+    (array([1, 3]),)
     """
     return argrelextrema(data, cp.less, axis, order, mode)

@@ -11,23 +11,32 @@ from cuprous.scipy.signal._parameters import documented
 def buttap(N: Any) -> Any:
     """Returns the analog prototype of a Butterworth filter.
 
-    Args:
-        N: the order.
+    Parameters
+    ----------
+    N : int
+        The order.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain of the prototype.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        butter
+    See Also
+    --------
+    butter
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.buttap(1)
-        >>> p.round(6)
-        array([-1.-0.j])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.buttap(1)
+    >>> p.round(6)
+    array([-1.-0.j])
     """
     return by_scipy("buttap", N)
 
@@ -36,20 +45,27 @@ def buttap(N: Any) -> Any:
 def cheb1ap(N: Any, rp: Any) -> Any:
     """Returns the analog prototype of a Chebyshev type I filter.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain of the prototype.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        cheby1
+    See Also
+    --------
+    cheby1
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.cheb1ap(2, 1.0)
-        >>> p.round(6)
-        array([-0.548867+0.895129j, -0.548867-0.895129j])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.cheb1ap(2, 1.0)
+    >>> p.round(6)
+    array([-0.548867+0.895129j, -0.548867-0.895129j])
     """
     return by_scipy("cheb1ap", N, rp)
 
@@ -58,20 +74,27 @@ def cheb1ap(N: Any, rp: Any) -> Any:
 def cheb2ap(N: Any, rs: Any) -> Any:
     """Returns the analog prototype of a Chebyshev type II filter.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain of the prototype.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        cheby2
+    See Also
+    --------
+    cheby2
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.cheb2ap(2, 40.0)
-        >>> p.round(6)
-        array([-0.099499-0.100499j, -0.099499+0.100499j])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.cheb2ap(2, 40.0)
+    >>> p.round(6)
+    array([-0.099499-0.100499j, -0.099499+0.100499j])
     """
     return by_scipy("cheb2ap", N, rs)
 
@@ -80,20 +103,27 @@ def cheb2ap(N: Any, rs: Any) -> Any:
 def ellipap(N: Any, rp: Any, rs: Any) -> Any:
     """Returns the analog prototype of an elliptic filter.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain of the prototype.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ellip
+    See Also
+    --------
+    ellip
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.ellipap(2, 1.0, 40.0)
-        >>> p.round(6)
-        array([-0.545754-0.900121j, -0.545754+0.900121j])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.ellipap(2, 1.0, 40.0)
+    >>> p.round(6)
+    array([-0.545754-0.900121j, -0.545754+0.900121j])
     """
     return by_scipy("ellipap", N, rp, rs)
 
@@ -101,24 +131,34 @@ def ellipap(N: Any, rp: Any, rs: Any) -> Any:
 def besselap(N: Any, norm: str = "phase") -> Any:
     """Returns the analog prototype of a Bessel filter.
 
-    Args:
-        N: the order.
-        norm: the meaning of the critical frequencies: "phase", "delay" or "mag".
+    Parameters
+    ----------
+    N : int
+        The order.
+    norm : str, default "phase"
+        The meaning of the critical frequencies: "phase", "delay" or "mag".
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain of the prototype.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        bessel
+    See Also
+    --------
+    bessel
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.besselap(2)
-        >>> p.round(6)
-        array([-0.866025+0.5j, -0.866025-0.5j])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.besselap(2)
+    >>> p.round(6)
+    array([-0.866025+0.5j, -0.866025-0.5j])
     """
     return by_scipy("besselap", N, norm)
 
@@ -127,20 +167,27 @@ def besselap(N: Any, norm: str = "phase") -> Any:
 def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
     """Moves the critical frequency of an analog lowpass.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2hp, lp2bp, lp2bs, bilinear, lp2lp_zpk
+    See Also
+    --------
+    lp2hp, lp2bp, lp2bs, bilinear, lp2lp_zpk
 
-    Examples:
-        >>> b, a = cp.scipy.signal.lp2lp([1.0], [1.0, 1.0], 2.0)
-        >>> a
-        array([1., 2.])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.lp2lp([1.0], [1.0, 1.0], 2.0)
+    >>> a
+    array([1., 2.])
     """
     return by_scipy("lp2lp", b, a, wo)
 
@@ -149,20 +196,27 @@ def lp2lp(b: Any, a: Any, wo: float = 1.0) -> Any:
 def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
     """Turns an analog lowpass into a highpass.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp, lp2bp, lp2bs, bilinear, lp2hp_zpk
+    See Also
+    --------
+    lp2lp, lp2bp, lp2bs, bilinear, lp2hp_zpk
 
-    Examples:
-        >>> b, a = cp.scipy.signal.lp2hp([1.0], [1.0, 1.0], 2.0)
-        >>> b
-        array([1., 0.])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.lp2hp([1.0], [1.0, 1.0], 2.0)
+    >>> b
+    array([1., 0.])
     """
     return by_scipy("lp2hp", b, a, wo)
 
@@ -171,23 +225,32 @@ def lp2hp(b: Any, a: Any, wo: float = 1.0) -> Any:
 def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass into a bandpass.
 
-    Args:
-        bw: the width of the band.
+    Parameters
+    ----------
+    bw : float, default 1.0
+        The width of the band.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp, lp2hp, lp2bs, bilinear, lp2bp_zpk
+    See Also
+    --------
+    lp2lp, lp2hp, lp2bs, bilinear, lp2bp_zpk
 
-    Examples:
-        >>> b, a = cp.scipy.signal.lp2bp([1.0], [1.0, 1.0], 2.0, 0.5)
-        >>> a
-        array([1. , 0.5, 4. ])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.lp2bp([1.0], [1.0, 1.0], 2.0, 0.5)
+    >>> a
+    array([1. , 0.5, 4. ])
     """
     return by_scipy("lp2bp", b, a, wo, bw)
 
@@ -196,23 +259,32 @@ def lp2bp(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
 def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass into a bandstop.
 
-    Args:
-        bw: the width of the band.
+    Parameters
+    ----------
+    bw : float, default 1.0
+        The width of the band.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients `b` and `a`.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp, lp2hp, lp2bp, bilinear, lp2bs_zpk
+    See Also
+    --------
+    lp2lp, lp2hp, lp2bp, bilinear, lp2bs_zpk
 
-    Examples:
-        >>> b, a = cp.scipy.signal.lp2bs([1.0], [1.0, 1.0], 2.0, 0.5)
-        >>> a
-        array([1. , 0.5, 4. ])
+    Examples
+    --------
+    >>> b, a = cp.scipy.signal.lp2bs([1.0], [1.0, 1.0], 2.0, 0.5)
+    >>> a
+    array([1. , 0.5, 4. ])
     """
     return by_scipy("lp2bs", b, a, wo, bw)
 
@@ -221,20 +293,27 @@ def lp2bs(b: Any, a: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
 def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     """Moves the critical frequency of an analog lowpass of zeros, poles and gain.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2lp
+    See Also
+    --------
+    lp2hp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2lp
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.lp2lp_zpk([], [-1.0], 1.0, 2.0)
-        >>> p
-        array([-2.])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.lp2lp_zpk([], [-1.0], 1.0, 2.0)
+    >>> p
+    array([-2.])
     """
     return by_scipy("lp2lp_zpk", z, p, k, wo)
 
@@ -243,20 +322,27 @@ def lp2lp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
 def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a highpass.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2hp
+    See Also
+    --------
+    lp2lp_zpk, lp2bp_zpk, lp2bs_zpk, bilinear, lp2hp
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.lp2hp_zpk([], [-1.0], 1.0, 2.0)
-        >>> p
-        array([-2.])
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.lp2hp_zpk([], [-1.0], 1.0, 2.0)
+    >>> p
+    array([-2.])
     """
     return by_scipy("lp2hp_zpk", z, p, k, wo)
 
@@ -265,23 +351,32 @@ def lp2hp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0) -> Any:
 def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a bandpass.
 
-    Args:
-        bw: the width of the band.
+    Parameters
+    ----------
+    bw : float, default 1.0
+        The width of the band.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp_zpk, lp2hp_zpk, lp2bs_zpk, bilinear, lp2bp
+    See Also
+    --------
+    lp2lp_zpk, lp2hp_zpk, lp2bs_zpk, bilinear, lp2bp
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.lp2bp_zpk([], [-1.0], 1.0, 2.0)
-        >>> len(p)
-        2
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.lp2bp_zpk([], [-1.0], 1.0, 2.0)
+    >>> len(p)
+    2
     """
     return by_scipy("lp2bp_zpk", z, p, k, wo, bw)
 
@@ -290,23 +385,32 @@ def lp2bp_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
 def lp2bs_zpk(z: Any, p: Any, k: Any, wo: float = 1.0, bw: float = 1.0) -> Any:
     """Turns an analog lowpass of zeros, poles and gain into a bandstop.
 
-    Args:
-        bw: the width of the band.
+    Parameters
+    ----------
+    bw : float, default 1.0
+        The width of the band.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Zeros, poles and gain.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, bilinear, lp2bs
+    See Also
+    --------
+    lp2lp_zpk, lp2hp_zpk, lp2bp_zpk, bilinear, lp2bs
 
-    Examples:
-        >>> z, p, k = cp.scipy.signal.lp2bs_zpk([], [-1.0], 1.0, 2.0)
-        >>> len(p)
-        2
+    Examples
+    --------
+    >>> z, p, k = cp.scipy.signal.lp2bs_zpk([], [-1.0], 1.0, 2.0)
+    >>> len(p)
+    2
     """
     return by_scipy("lp2bs_zpk", z, p, k, wo, bw)
 

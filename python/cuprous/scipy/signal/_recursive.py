@@ -129,8 +129,10 @@ def _coefficients(b: Any, a: Any) -> tuple[Any, Any]:
 def _initial(zi: Any, shape: tuple[int, ...], axis: int, order: int) -> ndarray:
     """Converts `zi` to states with the filtered axis last; along other axes they may broadcast to the signal.
 
-    Raises:
-        ValueError: if they do not broadcast.
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
     """
     state = array(zi)
     wanted = (*shape[:axis], order, *shape[axis + 1 :])
@@ -162,28 +164,38 @@ def _finite_response(weights: Any, x: ndarray, axis: int, state: ndarray | None)
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a linear filter along an axis: a[0] y[n] = sum of b[k] x[n - k] - sum over k > 0 of a[k] y[n - k].
 
-    Args:
-        b: the numerator coefficients, read on the host.
-        a: the denominator coefficients, read on the host.
-        zi: the state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers along
-            `axis`, which broadcast along the other axes. Or CuPy's: the len(b) - 1 elements and len(a) - 1 outputs
-            before it, each the oldest first; where both have one length, it is taken for SciPy's.
+    Parameters
+    ----------
+    b : array_like
+        The numerator coefficients, read on the host.
+    a : array_like
+        The denominator coefficients, read on the host.
+    zi : array_like, optional
+        The state before the first element (of the transposed direct form II): max(len(a), len(b)) - 1 numbers along
+        `axis`, which broadcast along the other axes. Or CuPy's: the len(b) - 1 elements and len(a) - 1 outputs before
+        it, each the oldest first; where both have one length, it is taken for SciPy's.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The output, or with `zi` the pair of output and final state, in the layout of `zi`. The dtype is the promotion
         of coefficients, signal and state.
 
-    Raises:
-        ValueError: for coefficients that are empty or not vectors, a[0] = 0, a scalar signal, and a `zi` of another
-            shape.
-        AxisError: if there is no such axis.
+    Raises
+    ------
+    ValueError
+        For coefficients that are empty or not vectors, a[0] = 0, a scalar signal, and a `zi` of another shape.
+    AxisError
+        If there is no such axis.
 
-    See Also:
-        lfiltic, lfilter_zi, filtfilt, savgol_filter, sosfilt, sosfiltfilt
+    See Also
+    --------
+    lfiltic, lfilter_zi, filtfilt, savgol_filter, sosfilt, sosfiltfilt
 
-    Examples:
-        >>> cp.scipy.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
-        array([1.  , 0.5 , 0.25])
+    Examples
+    --------
+    >>> cp.scipy.signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
+    array([1.  , 0.5 , 0.25])
     """
     import numpy as np
 
@@ -228,22 +240,31 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def lfilter_zi(b: Any, a: Any) -> ndarray:
     """Returns the state of `lfilter` for which a step of ones gives its steady-state output; computed on the host.
 
-    Args:
-        b: the numerator coefficients, read on the host.
-        a: the denominator coefficients, read on the host.
+    Parameters
+    ----------
+    b : array_like
+        The numerator coefficients, read on the host.
+    a : array_like
+        The denominator coefficients, read on the host.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of max(len(a), len(b)) - 1 elements.
 
-    Raises:
-        ValueError: for coefficients that are not vectors, one coefficient each, and a denominator of zeros.
+    Raises
+    ------
+    ValueError
+        For coefficients that are not vectors, one coefficient each, and a denominator of zeros.
 
-    See Also:
-        lfilter, lfiltic, filtfilt
+    See Also
+    --------
+    lfilter, lfiltic, filtfilt
 
-    Examples:
-        >>> cp.scipy.signal.lfilter_zi([1.0], [1.0, -0.5])
-        array([1.])
+    Examples
+    --------
+    >>> cp.scipy.signal.lfilter_zi([1.0], [1.0, -0.5])
+    array([1.])
     """
     import numpy as np
 
@@ -273,24 +294,35 @@ def lfilter_zi(b: Any, a: Any) -> ndarray:
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
     """Returns the state of `lfilter` after the given outputs and inputs, newest first; computed on the host.
 
-    Args:
-        b: the numerator coefficients, read on the host.
-        a: the denominator coefficients, read on the host.
-        y: the outputs, newest first.
-        x: the inputs, newest first; by default zeros.
+    Parameters
+    ----------
+    b : array_like
+        The numerator coefficients, read on the host.
+    a : array_like
+        The denominator coefficients, read on the host.
+    y : object
+        The outputs, newest first.
+    x : object, optional
+        The inputs, newest first; by default zeros.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of max(len(a), len(b)) - 1 elements.
 
-    Raises:
-        ValueError: if all of `a` is zero, and for inputs or outputs with several axes.
+    Raises
+    ------
+    ValueError
+        If all of `a` is zero, and for inputs or outputs with several axes.
 
-    See Also:
-        lfilter, lfilter_zi
+    See Also
+    --------
+    lfilter, lfilter_zi
 
-    Examples:
-        >>> cp.scipy.signal.lfiltic([1.0], [1.0, -0.5], [2.0])
-        array([1.])
+    Examples
+    --------
+    >>> cp.scipy.signal.lfiltic([1.0], [1.0, -0.5], [2.0])
+    array([1.])
     """
     import numpy as np
 
@@ -333,24 +365,33 @@ def _sections(sos: Any) -> Any:
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Applies a cascade of second-order sections along an axis.
 
-    Args:
-        sos: rows of three numerator and three denominator coefficients, read on the host.
-        zi: the initial states, of shape (sections, …, 2, …) with the 2 along `axis`, or CuPy's (sections, …, 4, …): the
-            two elements and the two outputs before the signal, as for `lfilter`.
+    Parameters
+    ----------
+    sos : array_like
+        Rows of three numerator and three denominator coefficients, read on the host.
+    zi : array_like, optional
+        The initial states, of shape (sections, …, 2, …) with the 2 along `axis`, or CuPy's (sections, …, 4, …): the two
+        elements and the two outputs before the signal, as for `lfilter`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The output, or with `zi` the pair of output and final states.
 
-    Raises:
-        ValueError: for sections or states of another shape.
+    Raises
+    ------
+    ValueError
+        For sections or states of another shape.
 
-    See Also:
-        zpk2sos, sos2zpk, sosfilt_zi, sosfiltfilt, freqz_sos
+    See Also
+    --------
+    zpk2sos, sos2zpk, sosfilt_zi, sosfiltfilt, freqz_sos
 
-    Examples:
-        >>> sos = [[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]]
-        >>> cp.scipy.signal.sosfilt(sos, [1.0, 0.0, 0.0])
-        array([1.  , 0.5 , 0.25])
+    Examples
+    --------
+    >>> sos = [[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]]
+    >>> cp.scipy.signal.sosfilt(sos, [1.0, 0.0, 0.0])
+    array([1.  , 0.5 , 0.25])
     """
     sections = _sections(sos)
     y = array(x)
@@ -378,21 +419,29 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 def sosfilt_zi(sos: Any) -> ndarray:
     """Returns the states of `sosfilt` for which a step of ones gives the steady-state output, of shape (sections, 2).
 
-    Args:
-        sos: rows of three numerator and three denominator coefficients.
+    Parameters
+    ----------
+    sos : array_like
+        Rows of three numerator and three denominator coefficients.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (sections, 2).
 
-    Raises:
-        ValueError: for sections that are not rows of six coefficients, the fourth of which is 1.
+    Raises
+    ------
+    ValueError
+        For sections that are not rows of six coefficients, the fourth of which is 1.
 
-    See Also:
-        sosfilt, zpk2sos
+    See Also
+    --------
+    sosfilt, zpk2sos
 
-    Examples:
-        >>> cp.scipy.signal.sosfilt_zi([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
-        array([[1., 0.]])
+    Examples
+    --------
+    >>> cp.scipy.signal.sosfilt_zi([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
+    array([[1., 0.]])
     """
     import numpy as np
 
@@ -447,27 +496,40 @@ def filtfilt(
 ) -> ndarray:  # fmt: skip
     """Applies `lfilter` forward and then backward, so that the phase does not shift.
 
-    Args:
-        b: the numerator coefficients, read on the host.
-        a: the denominator coefficients, read on the host.
-        padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
-        padlen: the length of the extension; 3 max(len(a), len(b)) by default.
-        method: "pad", or "gust" for the initial states that make the result independent of the direction that comes
-            first; it takes no padding.
-        irlen: for "gust", the length of the filter's response, by default that of the signal.
+    Parameters
+    ----------
+    b : array_like
+        The numerator coefficients, read on the host.
+    a : array_like
+        The denominator coefficients, read on the host.
+    padtype : str or None, default "odd"
+        How the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
+    padlen : int, optional
+        The length of the extension; 3 max(len(a), len(b)) by default.
+    method : str, default "pad"
+        "pad", or "gust" for the initial states that make the result independent of the direction that comes first; it
+        takes no padding.
+    irlen : int, optional
+        For "gust", the length of the filter's response, by default that of the signal.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Raises:
-        ValueError: for an unknown method or padtype, and a signal that is not longer than `padlen`.
+    Raises
+    ------
+    ValueError
+        For an unknown method or padtype, and a signal that is not longer than `padlen`.
 
-    See Also:
-        sosfiltfilt, lfilter_zi, lfilter, lfiltic, savgol_filter, sosfilt
+    See Also
+    --------
+    sosfiltfilt, lfilter_zi, lfilter, lfiltic, savgol_filter, sosfilt
 
-    Examples:
-        >>> cp.scipy.signal.filtfilt([0.5, 0.5], [1.0], cp.arange(20.0)).shape
-        (20,)
+    Examples
+    --------
+    >>> cp.scipy.signal.filtfilt([0.5, 0.5], [1.0], cp.arange(20.0)).shape
+    (20,)
     """
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
@@ -486,23 +548,33 @@ def filtfilt(
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: str | None = "odd", padlen: int | None = None) -> ndarray:
     """Applies `sosfilt` forward and then backward, so that the phase does not shift.
 
-    Args:
-        sos: rows of three numerator and three denominator coefficients, read on the host.
-        padtype: how the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
-        padlen: the length of the extension.
+    Parameters
+    ----------
+    sos : array_like
+        Rows of three numerator and three denominator coefficients, read on the host.
+    padtype : str or None, default "odd"
+        How the signal is extended at its ends: "odd", "even", "constant" or None (no extension).
+    padlen : int, optional
+        The length of the extension.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Raises:
-        ValueError: for an unknown padtype, and a signal that is not longer than `padlen`.
+    Raises
+    ------
+    ValueError
+        For an unknown padtype, and a signal that is not longer than `padlen`.
 
-    See Also:
-        filtfilt, sosfilt, sosfilt_zi, freqz_sos
+    See Also
+    --------
+    filtfilt, sosfilt, sosfilt_zi, freqz_sos
 
-    Examples:
-        >>> cp.scipy.signal.sosfiltfilt([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]], cp.arange(20.0)).shape
-        (20,)
+    Examples
+    --------
+    >>> cp.scipy.signal.sosfiltfilt([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]], cp.arange(20.0)).shape
+    (20,)
     """
     sections = _sections(sos)
     signal = array(x)

@@ -34,20 +34,29 @@ def _weights(index: ndarray, n: int, last: int) -> ndarray:
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     """Returns the analytic signal: the signal plus i times its Hilbert transform, which has no negative frequencies.
 
-    Args:
-        x: a real array.
-        N: the transform's length, reached by zero padding or truncation; the axis' length by default.
-        axis: the axis.
+    Parameters
+    ----------
+    x : array_like
+        A real array.
+    N : int, optional
+        The transform's length, reached by zero padding or truncation; the axis' length by default.
+    axis : int, default -1
+        The axis.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex array.
 
-    Raises:
-        ValueError: for complex signals, and an N that is not positive.
+    Raises
+    ------
+    ValueError
+        For complex signals, and an N that is not positive.
 
-    Examples:
-        >>> cp.scipy.signal.hilbert([1.0, 0.0, -1.0, 0.0]).round(6)
-        array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
+    Examples
+    --------
+    >>> cp.scipy.signal.hilbert([1.0, 0.0, -1.0, 0.0]).round(6)
+    array([ 1.+0.j,  0.+1.j, -1.+0.j,  0.-1.j])
     """
     a = array(x)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -67,25 +76,36 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
 def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
     """Resamples a periodic signal to `num` samples by Fourier transforms.
 
-    Args:
-        num: the number of samples in the result.
-        t: the sample times; if given, the new sample times are returned too.
-        window: a window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
-        domain: "time", or "freq" if `x` is a spectrum.
+    Parameters
+    ----------
+    num : int
+        The number of samples in the result.
+    t : array_like, optional
+        The sample times; if given, the new sample times are returned too.
+    window : str, tuple, array_like or callable, optional
+        A window for the spectrum: as for `get_window`, a vector, or a function of the frequencies.
+    domain : str, default "time"
+        "time", or "freq" if `x` is a spectrum.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with `num` samples along the axis; with `t` a pair of it and the sample times.
 
-    Raises:
-        ValueError: for an unknown domain, and a window of another length.
+    Raises
+    ------
+    ValueError
+        For an unknown domain, and a window of another length.
 
-    See Also:
-        decimate, resample_poly
+    See Also
+    --------
+    decimate, resample_poly
 
-    Examples:
-        >>> cp.scipy.signal.resample(cp.asarray([1.0, 0.0, -1.0, 0.0]), 8).round(6)
-        array([ 1.      ,  0.707107,  0.      , -0.707107, -1.      , -0.707107,
-                0.      ,  0.707107])
+    Examples
+    --------
+    >>> cp.scipy.signal.resample(cp.asarray([1.0, 0.0, -1.0, 0.0]), 8).round(6)
+    array([ 1.      ,  0.707107,  0.      , -0.707107, -1.      , -0.707107,
+            0.      ,  0.707107])
     """
     if domain not in ("time", "freq"):
         raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
@@ -135,23 +155,34 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
     """Upsamples by inserting `up` - 1 zeros after each sample, filters, and keeps every `down`-th output. Computed as a
     product of signal windows with the filter's polyphase components, which skips the zeros.
 
-    Args:
-        h: the filter's coefficients.
-        up: the upsampling factor.
-        down: the downsampling factor.
-        mode: must be "constant".
-        cval: must be 0.
+    Parameters
+    ----------
+    h : array_like
+        The filter's coefficients.
+    up : int, default 1
+        The upsampling factor.
+    down : int, default 1
+        The downsampling factor.
+    mode : str, default "constant"
+        Must be "constant".
+    cval : float, default 0
+        Must be 0.
 
-    Returns:
-        An array.
+    Returns
+    -------
+    ndarray
 
-    Raises:
-        ValueError: for coefficients that are not a vector, and factors below 1.
-        NotImplementedError: for other modes and boundary values.
+    Raises
+    ------
+    ValueError
+        For coefficients that are not a vector, and factors below 1.
+    NotImplementedError
+        For other modes and boundary values.
 
-    Examples:
-        >>> cp.scipy.signal.upfirdn([1.0, 1.0], [1.0, 2.0, 3.0], up=2)
-        array([1., 1., 2., 2., 3., 3.])
+    Examples
+    --------
+    >>> cp.scipy.signal.upfirdn([1.0, 1.0], [1.0, 2.0, 3.0], up=2)
+    array([1., 1., 2., 2., 3., 3.])
     """
     if mode != "constant" or cval != 0:
         raise NotImplementedError(f"[upfirdn] mode={mode!r} with cval={cval!r} is not supported; use 'constant' with 0")
@@ -179,28 +210,42 @@ def firwin(
 ) -> ndarray:  # fmt: skip
     """Returns the coefficients of an FIR filter with the given passbands, by the window method; computed on the host.
 
-    Args:
-        numtaps: the number of coefficients; odd if the Nyquist frequency passes.
-        cutoff: the edges of the bands, increasing, between 0 and fs / 2.
-        width: the transition width, which selects a Kaiser window.
-        window: as for `get_window`.
-        pass_zero: whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".
-        scale: whether the gain at the center of the first passband is 1.
-        fs: the sampling frequency (2 by default).
+    Parameters
+    ----------
+    numtaps : int
+        The number of coefficients; odd if the Nyquist frequency passes.
+    cutoff : array_like
+        The edges of the bands, increasing, between 0 and fs / 2.
+    width : float, optional
+        The transition width, which selects a Kaiser window.
+    window : str, default "hamming"
+        As for `get_window`.
+    pass_zero : bool, default True
+        Whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".
+    scale : bool, default True
+        Whether the gain at the center of the first passband is 1.
+    fs : float, optional
+        The sampling frequency (2 by default).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (numtaps,).
 
-    Raises:
-        ValueError: for edges that are out of range or unordered, an even number of coefficients for filters that pass
-            the Nyquist frequency, and unknown kinds.
+    Raises
+    ------
+    ValueError
+        For edges that are out of range or unordered, an even number of coefficients for filters that pass the Nyquist
+        frequency, and unknown kinds.
 
-    See Also:
-        firwin2, firls, minimum_phase
+    See Also
+    --------
+    firwin2, firls, minimum_phase
 
-    Examples:
-        >>> cp.scipy.signal.firwin(3, 0.5).round(6)
-        array([0.046221, 0.907557, 0.046221])
+    Examples
+    --------
+    >>> cp.scipy.signal.firwin(3, 0.5).round(6)
+    array([0.046221, 0.907557, 0.046221])
     """
     import numpy as np
 
@@ -244,15 +289,19 @@ def firwin(
 def kaiser_beta(a: float) -> float:
     """Returns the parameter beta of a Kaiser window for an attenuation of `a` decibels (J. F. Kaiser, 1974).
 
-    Args:
-        a: the attenuation in decibels.
+    Parameters
+    ----------
+    a : float
+        The attenuation in decibels.
 
-    Returns:
-        A float.
+    Returns
+    -------
+    float
 
-    Examples:
-        >>> round(cp.scipy.signal.kaiser_beta(60.0), 3)
-        5.653
+    Examples
+    --------
+    >>> round(cp.scipy.signal.kaiser_beta(60.0), 3)
+    5.653
     """
     if a > 50:
         return 0.1102 * (a - 8.7)
@@ -262,19 +311,25 @@ def kaiser_beta(a: float) -> float:
 def kaiser_atten(numtaps: int, width: float) -> float:
     """Returns the attenuation in decibels of a Kaiser-window filter.
 
-    Args:
-        numtaps: the number of coefficients.
-        width: the transition width relative to the Nyquist frequency.
+    Parameters
+    ----------
+    numtaps : int
+        The number of coefficients.
+    width : float
+        The transition width relative to the Nyquist frequency.
 
-    Returns:
-        A float.
+    Returns
+    -------
+    float
 
-    See Also:
-        kaiserord, kaiser_beta
+    See Also
+    --------
+    kaiserord, kaiser_beta
 
-    Examples:
-        >>> round(cp.scipy.signal.kaiser_atten(101, 0.1), 3)
-        79.735
+    Examples
+    --------
+    >>> round(cp.scipy.signal.kaiser_atten(101, 0.1), 3)
+    79.735
     """
     return 2.285 * (numtaps - 1) * math.pi * width + 7.95
 
@@ -285,28 +340,40 @@ def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kai
                   cval: Any = None) -> ndarray:  # fmt: skip
     """Resamples by the factor `up` / `down` with a polyphase filter.
 
-    Args:
-        up: the upsampling factor.
-        down: the downsampling factor.
-        window: the filter's window, or its coefficients as a vector.
-        padtype: the extension beyond the ends: "constant", or the statistic that is subtracted before and added back
-            after filtering: "mean", "median", "minimum", "maximum".
-        cval: the constant (0 by default).
+    Parameters
+    ----------
+    up : int
+        The upsampling factor.
+    down : int
+        The downsampling factor.
+    window : array_like, optional
+        The filter's window, or its coefficients as a vector.
+    padtype : str, default "constant"
+        The extension beyond the ends: "constant", or the statistic that is subtracted before and added back after
+        filtering: "mean", "median", "minimum", "maximum".
+    cval : scalar, optional
+        The constant (0 by default).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with `up / down` times as many samples along the axis.
 
-    Raises:
-        ValueError: for factors that are below 1 or not whole, coefficients that are not a vector, and `cval` without
-            "constant".
-        NotImplementedError: for other paddings.
+    Raises
+    ------
+    ValueError
+        For factors that are below 1 or not whole, coefficients that are not a vector, and `cval` without "constant".
+    NotImplementedError
+        For other paddings.
 
-    See Also:
-        decimate, resample
+    See Also
+    --------
+    decimate, resample
 
-    Examples:
-        >>> cp.scipy.signal.resample_poly(cp.ones(6), 1, 2).shape
-        (3,)
+    Examples
+    --------
+    >>> cp.scipy.signal.resample_poly(cp.ones(6), 1, 2).shape
+    (3,)
     """
     if up != int(up) or down != int(down):
         raise ValueError("up and down must be integers")
@@ -355,20 +422,29 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     """Applies a Wiener filter: each element moves towards its window's mean, the more so the smaller the window's
     variance. Computes in float64.
 
-    Args:
-        im: the array.
-        mysize: the windows' extents, which must be odd (3 by default).
-        noise: the noise power; by default the mean of the windows' variances.
+    Parameters
+    ----------
+    im : array_like
+        The array.
+    mysize : int or sequence of ints, optional
+        The windows' extents, which must be odd (3 by default).
+    noise : array_like, optional
+        The noise power; by default the mean of the windows' variances.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `im`, float64.
 
-    Raises:
-        NotImplementedError: for complex arrays.
+    Raises
+    ------
+    NotImplementedError
+        For complex arrays.
 
-    Examples:
-        >>> cp.scipy.signal.wiener(cp.asarray([1.0, 2.0, 9.0, 2.0, 1.0])).round(6)
-        array([1.      , 3.185965, 5.780952, 3.185965, 1.      ])
+    Examples
+    --------
+    >>> cp.scipy.signal.wiener(cp.asarray([1.0, 2.0, 9.0, 2.0, 1.0])).round(6)
+    array([1.      , 3.185965, 5.780952, 3.185965, 1.      ])
     """
     a = array(im)
     if _dtypes.kind(a.dtype_name) == "c":
@@ -392,25 +468,37 @@ def decimate(
 ) -> ndarray:
     """Keeps every q-th sample, after a lowpass (anti-aliasing) filter.
 
-    Args:
-        q: the downsampling factor.
-        n: the filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
-        ftype: "iir" or "fir".
-        zero_phase: whether to avoid a phase shift.
+    Parameters
+    ----------
+    q : int
+        The downsampling factor.
+    n : int, optional
+        The filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
+    ftype : {"iir", "fir"}, default "iir"
+        "iir" or "fir".
+    zero_phase : bool, default True
+        Whether to avoid a phase shift.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with every q-th sample along the axis.
 
-    Raises:
-        ValueError: for an unknown `ftype`.
-        TypeError: for a factor that is not an integer.
+    Raises
+    ------
+    ValueError
+        For an unknown `ftype`.
+    TypeError
+        For a factor that is not an integer.
 
-    See Also:
-        resample, resample_poly
+    See Also
+    --------
+    resample, resample_poly
 
-    Examples:
-        >>> cp.scipy.signal.decimate(cp.ones(64), 4).shape
-        (16,)
+    Examples
+    --------
+    >>> cp.scipy.signal.decimate(cp.ones(64), 4).shape
+    (16,)
     """
     factor = operator.index(q)
     a = array(x)

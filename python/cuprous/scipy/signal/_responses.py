@@ -13,23 +13,32 @@ from cuprous.scipy.signal._parameters import documented
 def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
     """Returns the response of an analog filter.
 
-    Args:
-        plot: a function that is called with the frequencies and the response.
+    Parameters
+    ----------
+    plot : callable, optional
+        A function that is called with the frequencies and the response.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqz
+    See Also
+    --------
+    freqz
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqs([1.0], [1.0, 1.0], worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.707107])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqs([1.0], [1.0, 1.0], worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.707107])
     """
     return by_scipy("freqs", b, a, worN, plot)
 
@@ -38,20 +47,27 @@ def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
 def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
     """Returns the response of an analog filter of zeros, poles and gain.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqs, freqz, freqz_zpk
+    See Also
+    --------
+    freqs, freqz, freqz_zpk
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqs_zpk([], [-1.0], 1.0, worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.707107])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqs_zpk([], [-1.0], 1.0, worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.707107])
     """
     return by_scipy("freqs_zpk", z, p, k, worN)
 
@@ -59,22 +75,33 @@ def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
 def findfreqs(num: Any, den: Any, N: Any, kind: str = "ba") -> Any:
     """Returns frequencies that show the response of an analog filter.
 
-    Args:
-        num: the numerator's coefficients.
-        den: the denominator's coefficients.
-        N: the number of frequencies.
-        kind: "ba" or "zp".
+    Parameters
+    ----------
+    num : array_like
+        The numerator's coefficients.
+    den : array_like
+        The denominator's coefficients.
+    N : int
+        The number of frequencies.
+    kind : {"ba", "zp"}, default "ba"
+        "ba" or "zp".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> cp.scipy.signal.findfreqs([1.0], [1.0, 1.0], 3).round(6)
-        array([ 0.01    ,  0.316228, 10.      ])
+    Examples
+    --------
+    >>> cp.scipy.signal.findfreqs([1.0], [1.0, 1.0], 3).round(6)
+    array([ 0.01    ,  0.316228, 10.      ])
     """
     return by_scipy("findfreqs", num, den, N, kind)
 
@@ -91,24 +118,34 @@ def freqz(
 ) -> Any:
     """Returns the response of a digital filter.
 
-    Args:
-        plot: a function that is called with the frequencies and the response.
-        include_nyquist: whether the Nyquist frequency is the last.
+    Parameters
+    ----------
+    plot : callable, optional
+        A function that is called with the frequencies and the response.
+    include_nyquist : bool, default False
+        Whether the Nyquist frequency is the last.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqz_zpk, freqz_sos
+    See Also
+    --------
+    freqz_zpk, freqz_sos
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqz([0.5, 0.5], worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.877583])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqz([0.5, 0.5], worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.877583])
     """
     return by_scipy("freqz", b, a, worN, whole, plot, fs, include_nyquist)
 
@@ -117,20 +154,27 @@ def freqz(
 def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of zeros, poles and gain.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqs, freqs_zpk, freqz
+    See Also
+    --------
+    freqs, freqs_zpk, freqz
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqz_zpk([-1.0], [], 0.5, worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.877583])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqz_zpk([-1.0], [], 0.5, worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.877583])
     """
     return by_scipy("freqz_zpk", z, p, k, worN, whole, fs)
 
@@ -139,23 +183,32 @@ def freqz_zpk(z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: 
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of second-order sections.
 
-    Args:
-        sos: second-order sections (sections x 6).
+    Parameters
+    ----------
+    sos : array_like
+        Second-order sections (sections x 6).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqz, sosfilt, sosfreqz
+    See Also
+    --------
+    freqz, sosfilt, sosfreqz
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqz_sos([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.877583])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqz_sos([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.877583])
     """
     return by_scipy("freqz_sos", sos, worN, whole, fs)
 
@@ -164,20 +217,28 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * ma
 def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the response of a digital filter of second-order sections; an older name of `freqz_sos`.
 
-    Args:
-        sos: second-order sections (sections x 6).
+    Parameters
+    ----------
+    sos : array_like
+        Second-order sections (sections x 6).
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> w, h = cp.scipy.signal.sosfreqz([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
-        >>> abs(h).round(6)
-        array([1.      , 0.877583])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.sosfreqz([[0.5, 0.5, 0, 1, 0, 0]], worN=[0.0, 1.0])
+    >>> abs(h).round(6)
+    array([1.      , 0.877583])
     """
     return by_scipy("freqz_sos", sos, worN, whole, fs)
 
@@ -186,24 +247,34 @@ def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * mat
 def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * math.pi) -> Any:
     """Returns the delay of a digital filter by frequency.
 
-    Args:
-        system: the coefficients (b, a), zeros, poles and gain, or state-space matrices.
-        w: the number of frequencies, or the frequencies.
+    Parameters
+    ----------
+    system : array_like
+        The coefficients (b, a), zeros, poles and gain, or state-space matrices.
+    w : int or array_like, default 512
+        The number of frequencies, or the frequencies.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The frequencies, and the delays in samples.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        freqz
+    See Also
+    --------
+    freqz
 
-    Examples:
-        >>> w, delay = cp.scipy.signal.group_delay(([0.5, 0.5], [1.0]), w=[0.5, 1.0])
-        >>> delay.round(6)
-        array([0.5, 0.5])
+    Examples
+    --------
+    >>> w, delay = cp.scipy.signal.group_delay(([0.5, 0.5], [1.0]), w=[0.5, 1.0])
+    >>> delay.round(6)
+    array([0.5, 0.5])
     """
     return by_scipy("group_delay", system, w, whole, fs)
 
@@ -211,26 +282,39 @@ def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * 
 def firls(numtaps: Any, bands: Any, desired: Any, *, weight: Any = None, fs: Any = None) -> Any:
     """Designs a filter of finite length by least squares.
 
-    Args:
-        numtaps: the number of coefficients.
-        bands: the edges of the bands, in pairs.
-        desired: the gains at the edges.
-        weight: the bands' weights.
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    numtaps : int
+        The number of coefficients.
+    bands : array_like
+        The edges of the bands, in pairs.
+    desired : array_like
+        The gains at the edges.
+    weight : array_like, optional
+        The bands' weights.
+    fs : float, optional
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        firwin, firwin2, minimum_phase
+    See Also
+    --------
+    firwin, firwin2, minimum_phase
 
-    Examples:
-        >>> cp.scipy.signal.firls(3, [0, 0.4, 0.6, 1], [1, 1, 0, 0]).round(6)
-        array([0.306688, 0.5     , 0.306688])
+    Examples
+    --------
+    >>> cp.scipy.signal.firls(3, [0, 0.4, 0.6, 1], [1, 1, 0, 0]).round(6)
+    array([0.306688, 0.5     , 0.306688])
     """
     return by_scipy("firls", numtaps, bands, desired, weight=weight, fs=fs)
 
@@ -247,28 +331,43 @@ def firwin2(
 ) -> Any:
     """Designs a filter of finite length from gains at frequencies.
 
-    Args:
-        numtaps: the number of coefficients.
-        freq: the frequencies, ascending from 0.
-        gain: the gains at the frequencies.
-        nfreqs: the number of points of the interpolation.
-        window: the window's name or its parameters.
-        antisymmetric: whether the coefficients are antisymmetric.
-        fs: the sampling frequency.
+    Parameters
+    ----------
+    numtaps : int
+        The number of coefficients.
+    freq : array_like
+        The frequencies, ascending from 0.
+    gain : array_like
+        The gains at the frequencies.
+    nfreqs : int, optional
+        The number of points of the interpolation.
+    window : str, default "hamming"
+        The window's name or its parameters.
+    antisymmetric : bool, default False
+        Whether the coefficients are antisymmetric.
+    fs : float, optional
+        The sampling frequency.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        firls, firwin, minimum_phase
+    See Also
+    --------
+    firls, firwin, minimum_phase
 
-    Examples:
-        >>> cp.scipy.signal.firwin2(3, [0.0, 0.5, 1.0], [1.0, 1.0, 0.0]).round(6)
-        array([0.017071, 0.75    , 0.017071])
+    Examples
+    --------
+    >>> cp.scipy.signal.firwin2(3, [0.0, 0.5, 1.0], [1.0, 1.0, 0.0]).round(6)
+    array([0.017071, 0.75    , 0.017071])
     """
     return by_scipy("firwin2", numtaps, freq, gain, nfreqs=nfreqs, window=window, antisymmetric=antisymmetric, fs=fs)
 
@@ -276,23 +375,33 @@ def firwin2(
 def kaiserord(ripple: Any, width: Any) -> Any:
     """Returns the length and the parameter of a Kaiser window for a specification.
 
-    Args:
-        ripple: the greatest deviation, in decibels.
-        width: the width of the transition, as a fraction of the Nyquist frequency.
+    Parameters
+    ----------
+    ripple : scalar
+        The greatest deviation, in decibels.
+    width : float
+        The width of the transition, as a fraction of the Nyquist frequency.
 
-    Returns:
+    Returns
+    -------
+    tuple (int, float)
         The length and beta.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        kaiser_beta, kaiser_atten
+    See Also
+    --------
+    kaiser_beta, kaiser_atten
 
-    Examples:
-        >>> cp.scipy.signal.kaiserord(60.0, 0.1)[0]
-        74
+    Examples
+    --------
+    >>> cp.scipy.signal.kaiserord(60.0, 0.1)[0]
+    74
     """
     return by_scipy("kaiserord", ripple, width)
 
@@ -300,25 +409,37 @@ def kaiserord(ripple: Any, width: Any) -> Any:
 def minimum_phase(h: Any, method: str = "homomorphic", n_fft: Any = None, *, half: bool = True) -> Any:
     """Turns a filter of linear phase into one of least phase.
 
-    Args:
-        h: the coefficients.
-        method: "homomorphic" or "hilbert".
-        n_fft: the length of the transforms.
-        half: whether the result has half of the order, and the response's square root.
+    Parameters
+    ----------
+    h : array_like
+        The coefficients.
+    method : {"homomorphic", "hilbert"}, default "homomorphic"
+        "homomorphic" or "hilbert".
+    n_fft : int, optional
+        The length of the transforms.
+    half : bool, default True
+        Whether the result has half of the order, and the response's square root.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The coefficients.
 
-    Raises:
-        ValueError: for arguments that SciPy refuses.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For arguments that SciPy refuses.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        firwin, firwin2
+    See Also
+    --------
+    firwin, firwin2
 
-    Examples:
-        >>> cp.scipy.signal.minimum_phase(cp.asarray([1.0, 2.0, 3.0, 2.0, 1.0])).shape
-        (3,)
+    Examples
+    --------
+    >>> cp.scipy.signal.minimum_phase(cp.asarray([1.0, 2.0, 3.0, 2.0, 1.0])).shape
+    (3,)
     """
     return by_scipy("minimum_phase", h, method, n_fft, half=half)
 

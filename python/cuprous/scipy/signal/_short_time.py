@@ -49,27 +49,50 @@ def stft(
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
     """Returns the short-time Fourier transform, from which `istft` restores the signal.
 
-    Args:
-        x: the array.
-        fs, window, nperseg, noverlap, nfft, detrend, return_onesided, axis: as for `csd`.
-        boundary: the extension by half a segment at both ends: "zeros", "even", "odd", "constant", or None for no
-            extension.
-        padded: whether to pad the last segment with zeros.
-        scaling: "spectrum" or "psd".
+    Parameters
+    ----------
+    x : array_like
+        The array.
+    fs : float, default 1.0
+        As for `csd`.
+    window : str, default "hann_periodic"
+        As for `csd`.
+    nperseg : int or None, default 256
+        As for `csd`.
+    noverlap, nfft : int, optional
+        As for `csd`.
+    detrend : bool, default False
+        As for `csd`.
+    return_onesided : bool, default True
+        As for `csd`.
+    axis : int, default -1
+        As for `csd`.
+    boundary : str or None, default "zeros"
+        The extension by half a segment at both ends: "zeros", "even", "odd", "constant", or None for no extension.
+    padded : bool, default True
+        Whether to pad the last segment with zeros.
+    scaling : {"spectrum", "psd"}, default "spectrum"
+        "spectrum" or "psd".
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Frequencies, segment times, and the transforms, with frequencies along `axis` and times along the last axis.
 
-    Raises:
-        ValueError: as for `csd`, and for an unknown boundary.
+    Raises
+    ------
+    ValueError
+        As for `csd`, and for an unknown boundary.
 
-    See Also:
-        istft, welch, spectrogram, csd
+    See Also
+    --------
+    istft, welch, spectrogram, csd
 
-    Examples:
-        >>> f, t, z = cp.scipy.signal.stft(cp.sin(cp.arange(64.0)), nperseg=16)
-        >>> z.shape
-        (9, 9)
+    Examples
+    --------
+    >>> f, t, z = cp.scipy.signal.stft(cp.sin(cp.arange(64.0)), nperseg=16)
+    >>> z.shape
+    (9, 9)
     """
     scaling = _scaling(scaling)
     if boundary not in ("even", "odd", "constant", "zeros", None):
@@ -116,30 +139,49 @@ def istft(
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
     """Returns the signal whose `stft` is, or in the least-squares sense is nearest to, `Zxx`.
 
-    Args:
-        Zxx: the segments' transforms.
-        fs, window, nperseg, noverlap, nfft, scaling: as for `stft`.
-        input_onesided: whether negative frequencies are omitted.
-        boundary: whether `stft` extended the signal; if so, the extension is removed.
-        time_axis: the axis of the segments.
-        freq_axis: the axis of the frequencies.
+    Parameters
+    ----------
+    Zxx : array_like
+        The segments' transforms.
+    fs : float, default 1.0
+        As for `stft`.
+    window : str, default "hann_periodic"
+        As for `stft`.
+    nperseg, noverlap, nfft : int, optional
+        As for `stft`.
+    scaling : str, default "spectrum"
+        As for `stft`.
+    input_onesided : bool, default True
+        Whether negative frequencies are omitted.
+    boundary : bool, default True
+        Whether `stft` extended the signal; if so, the extension is removed.
+    time_axis : int, default -1
+        The axis of the segments.
+    freq_axis : int, default -2
+        The axis of the frequencies.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         Times and the signal. Where the squared windows add up to zero, the signal is not restored. Unlike SciPy this
         gives no warning, which would have to wait for the device.
 
-    Raises:
-        ValueError: for arrays with fewer than two axes, equal axes, and inconsistent arguments.
+    Raises
+    ------
+    ValueError
+        For arrays with fewer than two axes, equal axes, and inconsistent arguments.
 
-    See Also:
-        stft
+    See Also
+    --------
+    stft
 
-    Examples:
-        >>> x = cp.sin(cp.arange(64.0))
-        >>> f, t, z = cp.scipy.signal.stft(x, nperseg=16)
-        >>> t, restored = cp.scipy.signal.istft(z)
-        >>> bool(cp.allclose(restored, x))
-        True
+    Examples
+    --------
+    >>> x = cp.sin(cp.arange(64.0))
+    >>> f, t, z = cp.scipy.signal.stft(x, nperseg=16)
+    >>> t, restored = cp.scipy.signal.istft(z)
+    >>> bool(cp.allclose(restored, x))
+    True
     """
     z = array(Zxx)
     if z.ndim < 2:

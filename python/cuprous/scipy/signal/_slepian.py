@@ -13,24 +13,36 @@ def dpss(
     """Returns the windows that concentrate the most energy in a band (D. Slepian, Bell System Technical Journal 57
     (1978)).
 
-    Args:
-        M: the length; the cost grows with its third power.
-        NW: half the bandwidth, times the length.
-        Kmax: the number of windows, returned as rows; None returns one window as a vector.
-        sym: whether they are symmetric rather than periodic.
-        norm: 2 (unit energy), "approximate" or "subsample" (the greatest element is about 1). The default is 2 for
-            several windows and "approximate" for one.
-        return_ratios: whether to return also the fraction of the energy in the band.
+    Parameters
+    ----------
+    M : int
+        The length; the cost grows with its third power.
+    NW : float
+        Half the bandwidth, times the length.
+    Kmax : int, optional
+        The number of windows, returned as rows; None returns one window as a vector.
+    sym : bool, default True
+        Whether they are symmetric rather than periodic.
+    norm : str, optional
+        2 (unit energy), "approximate" or "subsample" (the greatest element is about 1). The default is 2 for several
+        windows and "approximate" for one.
+    return_ratios : bool, default False
+        Whether to return also the fraction of the energy in the band.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,), or (Kmax, M); with `return_ratios` a pair of it and the ratios.
 
-    Raises:
-        ValueError: for numbers out of range, and unknown norms.
+    Raises
+    ------
+    ValueError
+        For numbers out of range, and unknown norms.
 
-    Examples:
-        >>> cp.scipy.signal.windows.dpss(5, 1.0).round(6)
-        array([0.443211, 0.830984, 1.      , 0.830984, 0.443211])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.dpss(5, 1.0).round(6)
+    array([0.443211, 0.830984, 1.      , 0.830984, 0.443211])
     """
     import numpy as np
 

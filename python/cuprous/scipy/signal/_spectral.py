@@ -25,8 +25,10 @@ _map = _core.map
 def _window(window: Any, nperseg: int | None, n: int) -> tuple[ndarray, int]:
     """Returns the window's values and their number.
 
-    Raises:
-        ValueError: for windows that are unknown, not vectors, or of another length than `nperseg`.
+    Raises
+    ------
+    ValueError
+        For windows that are unknown, not vectors, or of another length than `nperseg`.
     """
     if isinstance(window, (str, tuple)):
         count = 256 if nperseg is None else int(nperseg)
@@ -177,30 +179,45 @@ def csd(
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
     """Returns the cross spectral density of two signals, by Welch's method.
 
-    Args:
-        x: the first signal.
-        y: the second signal, which broadcasts with `x` along other axes; the shorter one is padded with zeros.
-        nperseg: the segments' length; by default 256, or that of the window vector.
-        noverlap: the number of elements that neighboring segments share; half a segment by default.
-        detrend: "constant", "linear", False, or a function of the segments (…, segments, elements).
-        return_onesided: whether negative frequencies of real signals are added to the positive ones.
-        scaling: "density" (per frequency) or "spectrum".
-        average: "mean" or "median" over the segments.
+    Parameters
+    ----------
+    x : array_like
+        The first signal.
+    y : array_like
+        The second signal, which broadcasts with `x` along other axes; the shorter one is padded with zeros.
+    nperseg : int, optional
+        The segments' length; by default 256, or that of the window vector.
+    noverlap : int, optional
+        The number of elements that neighboring segments share; half a segment by default.
+    detrend : str or callable, default "constant"
+        "constant", "linear", False, or a function of the segments (…, segments, elements).
+    return_onesided : bool, default True
+        Whether negative frequencies of real signals are added to the positive ones.
+    scaling : {"density", "spectrum"}, default "density"
+        "density" (per frequency) or "spectrum".
+    average : str, default "mean"
+        "mean" or "median" over the segments.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         Frequencies, and the density at each, along `axis`.
 
-    Raises:
-        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+    Raises
+    ------
+    ValueError
+        For inconsistent windows, overlaps and lengths, and unknown names.
 
-    See Also:
-        periodogram, welch, coherence
+    See Also
+    --------
+    periodogram, welch, coherence
 
-    Examples:
-        >>> x = cp.sin(cp.arange(64.0))
-        >>> f, p = cp.scipy.signal.csd(x, x, nperseg=16)
-        >>> f.shape, p.shape
-        ((9,), (9,))
+    Examples
+    --------
+    >>> x = cp.sin(cp.arange(64.0))
+    >>> f, p = cp.scipy.signal.csd(x, x, nperseg=16)
+    >>> f.shape, p.shape
+    ((9,), (9,))
     """
     return _spectrum(array(x), None if y is x else array(y), fs, window, nperseg, noverlap, nfft, detrend,
                      return_onesided, scaling, axis, average)  # fmt: skip
@@ -215,28 +232,42 @@ def welch(
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
     """Returns the power spectral density, averaged over segments.
 
-    Args:
-        x: the signal.
-        nperseg: the segments' length; by default 256, or that of the window vector.
-        noverlap: the number of elements that neighboring segments share; half a segment by default.
-        detrend: "constant", "linear", False, or a function of the segments.
-        return_onesided: whether negative frequencies of real signals are added to the positive ones.
-        scaling: "density" (per frequency) or "spectrum".
-        average: "mean" or "median" over the segments.
+    Parameters
+    ----------
+    x : array_like
+        The signal.
+    nperseg : int, optional
+        The segments' length; by default 256, or that of the window vector.
+    noverlap : int, optional
+        The number of elements that neighboring segments share; half a segment by default.
+    detrend : str or callable, default "constant"
+        "constant", "linear", False, or a function of the segments.
+    return_onesided : bool, default True
+        Whether negative frequencies of real signals are added to the positive ones.
+    scaling : {"density", "spectrum"}, default "density"
+        "density" (per frequency) or "spectrum".
+    average : str, default "mean"
+        "mean" or "median" over the segments.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         A pair of the frequencies, and the density at each along `axis`.
 
-    Raises:
-        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+    Raises
+    ------
+    ValueError
+        For inconsistent windows, overlaps and lengths, and unknown names.
 
-    See Also:
-        csd, periodogram
+    See Also
+    --------
+    csd, periodogram
 
-    Examples:
-        >>> f, p = cp.scipy.signal.welch(cp.sin(cp.arange(64.0)), nperseg=16)
-        >>> f[cp.argmax(p)]
-        array(0.1875)
+    Examples
+    --------
+    >>> f, p = cp.scipy.signal.welch(cp.sin(cp.arange(64.0)), nperseg=16)
+    >>> f[cp.argmax(p)]
+    array(0.1875)
     """
     return _spectrum(array(x), None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
                      average)  # fmt: skip
@@ -250,25 +281,36 @@ def periodogram(
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
     """Returns the power spectral density of the whole signal as one segment.
 
-    Args:
-        x: the signal.
-        detrend: "constant", "linear", False, or a function of the segments.
-        return_onesided: whether negative frequencies of real signals are added to the positive ones.
-        scaling: "density" (per frequency) or "spectrum".
+    Parameters
+    ----------
+    x : array_like
+        The signal.
+    detrend : str or callable, default "constant"
+        "constant", "linear", False, or a function of the segments.
+    return_onesided : bool, default True
+        Whether negative frequencies of real signals are added to the positive ones.
+    scaling : {"density", "spectrum"}, default "density"
+        "density" (per frequency) or "spectrum".
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         A pair of the frequencies, and the density at each along `axis`.
 
-    Raises:
-        ValueError: for a window that is not as long as the axis.
+    Raises
+    ------
+    ValueError
+        For a window that is not as long as the axis.
 
-    See Also:
-        welch
+    See Also
+    --------
+    welch
 
-    Examples:
-        >>> f, p = cp.scipy.signal.periodogram([1.0, -1.0, 1.0, -1.0])
-        >>> p.round(6)
-        array([0., 0., 4.])
+    Examples
+    --------
+    >>> f, p = cp.scipy.signal.periodogram([1.0, -1.0, 1.0, -1.0])
+    >>> p.round(6)
+    array([0., 0., 4.])
     """
     a = array(x)
     axis = normalize_axis(axis, a.ndim)
@@ -291,27 +333,39 @@ def coherence(
 ) -> tuple[ndarray, ndarray]:  # fmt: skip
     """Returns the coherence |Pxy|² / (Pxx Pyy) by frequency: how linearly two signals are related.
 
-    Args:
-        x: the signal.
-        y: the second signal, which broadcasts with `x` along other axes.
-        nperseg: the segments' length; by default 256, or that of the window vector.
-        noverlap: the number of elements that neighboring segments share; half a segment by default.
-        detrend: "constant", "linear", False, or a function of the segments.
+    Parameters
+    ----------
+    x : array_like
+        The signal.
+    y : array_like
+        The second signal, which broadcasts with `x` along other axes.
+    nperseg : int, optional
+        The segments' length; by default 256, or that of the window vector.
+    noverlap : int, optional
+        The number of elements that neighboring segments share; half a segment by default.
+    detrend : str or callable, default "constant"
+        "constant", "linear", False, or a function of the segments.
 
-    Returns:
+    Returns
+    -------
+    pair of ndarrays
         A pair of the frequencies, and the coherence at each along `axis`.
 
-    Raises:
-        ValueError: for inconsistent windows, overlaps and lengths, and unknown names.
+    Raises
+    ------
+    ValueError
+        For inconsistent windows, overlaps and lengths, and unknown names.
 
-    See Also:
-        periodogram, welch, csd
+    See Also
+    --------
+    periodogram, welch, csd
 
-    Examples:
-        >>> x = cp.sin(cp.arange(64.0))
-        >>> f, c = cp.scipy.signal.coherence(x, 2 * x, nperseg=16)
-        >>> bool((c > 0.9).all())
-        True
+    Examples
+    --------
+    >>> x = cp.sin(cp.arange(64.0))
+    >>> f, c = cp.scipy.signal.coherence(x, 2 * x, nperseg=16)
+    >>> bool((c > 0.9).all())
+    True
     """
     options = (fs, window, nperseg, noverlap, nfft, detrend)
     frequencies, xx = welch(x, *options, axis=axis)
@@ -336,27 +390,40 @@ def spectrogram(
 ) -> tuple[ndarray, ndarray, ndarray]:  # fmt: skip
     """Returns the spectra of successive segments.
 
-    Args:
-        nperseg: the segments' length; by default 256, or that of the window vector.
-        noverlap: as for `csd`; an eighth of a segment by default.
-        detrend: "constant", "linear", False, or a function of the segments.
-        return_onesided: whether negative frequencies of real signals are added to the positive ones.
-        scaling: "density" (per frequency) or "spectrum".
-        mode: "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (unwrapped angles).
+    Parameters
+    ----------
+    nperseg : int, optional
+        The segments' length; by default 256, or that of the window vector.
+    noverlap : int, optional
+        As for `csd`; an eighth of a segment by default.
+    detrend : str or callable, default "constant"
+        "constant", "linear", False, or a function of the segments.
+    return_onesided : bool, default True
+        Whether negative frequencies of real signals are added to the positive ones.
+    scaling : {"density", "spectrum"}, default "density"
+        "density" (per frequency) or "spectrum".
+    mode : {"psd", "complex", "magnitude", "angle", "phase"}, default "psd"
+        "psd" (powers), "complex" (transforms), "magnitude", "angle" or "phase" (unwrapped angles).
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Frequencies, the times of the segments' centers, and the spectra, with frequencies along `axis` and times last.
 
-    Raises:
-        ValueError: as for `csd`, and for an unknown mode.
+    Raises
+    ------
+    ValueError
+        As for `csd`, and for an unknown mode.
 
-    See Also:
-        periodogram, welch, csd
+    See Also
+    --------
+    periodogram, welch, csd
 
-    Examples:
-        >>> f, t, s = cp.scipy.signal.spectrogram(cp.sin(cp.arange(64.0)), nperseg=16)
-        >>> s.shape
-        (9, 4)
+    Examples
+    --------
+    >>> f, t, s = cp.scipy.signal.spectrogram(cp.sin(cp.arange(64.0)), nperseg=16)
+    >>> s.shape
+    (9, 4)
     """
     modes = ("psd", "complex", "magnitude", "angle", "phase")
     if mode not in modes:

@@ -65,20 +65,28 @@ def _of(host: Any) -> Any:
 class lti(System):
     """A linear time-invariant system in continuous time: a `TransferFunction`, `ZerosPolesGain` or `StateSpace`.
 
-    Args:
-        system: (num, den), (zeros, poles, gain) or (A, B, C, D).
-        keywords: none.
+    Parameters
+    ----------
+    *system : any
+        (num, den), (zeros, poles, gain) or (A, B, C, D).
+    **keywords : any
+        None.
 
-    Raises:
-        ValueError: for another number of arguments.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For another number of arguments.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ZerosPolesGain, StateSpace, TransferFunction, dlti
+    See Also
+    --------
+    ZerosPolesGain, StateSpace, TransferFunction, dlti
 
-    Examples:
-        >>> cp.scipy.signal.lti([1.0], [1.0, 2.0]).poles
-        array([-2.])
+    Examples
+    --------
+    >>> cp.scipy.signal.lti([1.0], [1.0, 2.0]).poles
+    array([-2.])
     """
 
     _scipy = "lti"
@@ -87,20 +95,28 @@ class lti(System):
 class dlti(System):
     """A linear time-invariant system in discrete time: a `TransferFunction`, `ZerosPolesGain` or `StateSpace`.
 
-    Args:
-        system: (num, den), (zeros, poles, gain) or (A, B, C, D).
-        keywords: `dt`, the sampling time; True if it is not known.
+    Parameters
+    ----------
+    *system : any
+        (num, den), (zeros, poles, gain) or (A, B, C, D).
+    **keywords : any
+        `dt`, the sampling time; True if it is not known.
 
-    Raises:
-        ValueError: for another number of arguments.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For another number of arguments.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ZerosPolesGain, StateSpace, TransferFunction, lti
+    See Also
+    --------
+    ZerosPolesGain, StateSpace, TransferFunction, lti
 
-    Examples:
-        >>> cp.scipy.signal.dlti([1.0], [1.0, 0.5], dt=0.1).poles
-        array([-0.5])
+    Examples
+    --------
+    >>> cp.scipy.signal.dlti([1.0], [1.0, 0.5], dt=0.1).poles
+    array([-0.5])
     """
 
     _scipy = "dlti"
@@ -109,20 +125,28 @@ class dlti(System):
 class TransferFunction(System):
     """A system as the quotient of two polynomials, from the highest power down.
 
-    Args:
-        system: the numerator and denominator, or another system.
-        keywords: `dt`, the sampling time of a system in discrete time.
+    Parameters
+    ----------
+    *system : any
+        The numerator and denominator, or another system.
+    **keywords : any
+        `dt`, the sampling time of a system in discrete time.
 
-    Raises:
-        ValueError: for another number of arguments.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For another number of arguments.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        ZerosPolesGain, StateSpace, lti, dlti, tf2ss, tf2zpk
+    See Also
+    --------
+    ZerosPolesGain, StateSpace, lti, dlti, tf2ss, tf2zpk
 
-    Examples:
-        >>> cp.scipy.signal.TransferFunction([1.0], [1.0, 2.0]).den
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.scipy.signal.TransferFunction([1.0], [1.0, 2.0]).den
+    array([1., 2.])
     """
 
     _scipy = "TransferFunction"
@@ -131,20 +155,28 @@ class TransferFunction(System):
 class ZerosPolesGain(System):
     """A system as zeros, poles and gain.
 
-    Args:
-        system: the zeros, poles and gain, or another system.
-        keywords: `dt`, the sampling time of a system in discrete time.
+    Parameters
+    ----------
+    *system : any
+        The zeros, poles and gain, or another system.
+    **keywords : any
+        `dt`, the sampling time of a system in discrete time.
 
-    Raises:
-        ValueError: for another number of arguments.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For another number of arguments.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        TransferFunction, StateSpace, lti, dlti, zpk2ss, zpk2tf
+    See Also
+    --------
+    TransferFunction, StateSpace, lti, dlti, zpk2ss, zpk2tf
 
-    Examples:
-        >>> cp.scipy.signal.ZerosPolesGain([], [-2.0], 1.0).to_tf().den
-        array([1., 2.])
+    Examples
+    --------
+    >>> cp.scipy.signal.ZerosPolesGain([], [-2.0], 1.0).to_tf().den
+    array([1., 2.])
     """
 
     _scipy = "ZerosPolesGain"
@@ -153,20 +185,28 @@ class ZerosPolesGain(System):
 class StateSpace(System):
     """A system as the matrices of x' = A x + B u and y = C x + D u.
 
-    Args:
-        system: the matrices, or another system.
-        keywords: `dt`, the sampling time of a system in discrete time.
+    Parameters
+    ----------
+    *system : any
+        The matrices, or another system.
+    **keywords : any
+        `dt`, the sampling time of a system in discrete time.
 
-    Raises:
-        ValueError: for another number of arguments.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    ValueError
+        For another number of arguments.
+    ImportError
+        If SciPy is not installed.
 
-    See Also:
-        TransferFunction, ZerosPolesGain, lti, dlti, ss2zpk, ss2tf
+    See Also
+    --------
+    TransferFunction, ZerosPolesGain, lti, dlti, ss2zpk, ss2tf
 
-    Examples:
-        >>> (cp.scipy.signal.StateSpace(-2.0, 1.0, 1.0, 0.0) * 3.0).B
-        array([[3.]])
+    Examples
+    --------
+    >>> (cp.scipy.signal.StateSpace(-2.0, 1.0, 1.0, 0.0) * 3.0).B
+    array([[3.]])
     """
 
     _scipy = "StateSpace"
@@ -200,16 +240,22 @@ def _method(time: str, name: str) -> Any:
     system = "lti([1.0], [1.0, 1.0])" if time == "lti" else "dlti([1.0], [1.0, -1.0], dt=1.0)"
     doc = f"""Returns what `{function}` returns for the system.
 
-    Args:
-        args: the function's arguments behind the system.
-        keywords: the same by name.
+    Parameters
+    ----------
+    args : callable
+        The function's arguments behind the system.
+    keywords : object
+        The same by name.
 
-    Returns:
+    Returns
+    -------
+    callable
         The function's results.
 
-    Examples:
-        >>> cp.scipy.signal.{system}.{name}{call}
-        {result}
+    Examples
+    --------
+    >>> cp.scipy.signal.{system}.{name}{call}
+    {result}
     """
     return named(_called(name), name, doc)
 
@@ -273,18 +319,25 @@ _discrete = documented({
 def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> Any:
     """Returns the response of a continuous system to an input.
 
-    Args:
-        U: the input at the times, 1-d, or a column for each input; 0 and None are no input.
-        T: the times, evenly spaced.
-        interp: whether the input is linear between the times, not constant.
+    Parameters
+    ----------
+    U : array_like
+        The input at the times, 1-d, or a column for each input; 0 and None are no input.
+    T : array_like
+        The times, evenly spaced.
+    interp : bool, default True
+        Whether the input is linear between the times, not constant.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times, the output and the states.
 
-    Examples:
-        >>> t, y, x = cp.scipy.signal.lsim(([1.0], [1.0, 0.0]), cp.ones(3), cp.arange(3.0))
-        >>> y.round(6)
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> t, y, x = cp.scipy.signal.lsim(([1.0], [1.0, 0.0]), cp.ones(3), cp.arange(3.0))
+    >>> y.round(6)
+    array([0., 1., 2.])
     """
     return by_scipy("lsim", system, U, T, X0, interp)
 
@@ -293,13 +346,16 @@ def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> An
 def impulse(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> Any:
     """Returns the impulse response of a continuous system.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times and the response.
 
-    Examples:
-        >>> t, y = cp.scipy.signal.impulse(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
-        >>> y.round(6)
-        array([1.      , 0.367879])
+    Examples
+    --------
+    >>> t, y = cp.scipy.signal.impulse(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
+    >>> y.round(6)
+    array([1.      , 0.367879])
     """
     return by_scipy("impulse", system, X0, T, N)
 
@@ -308,13 +364,16 @@ def impulse(system: Any, X0: Any = None, T: Any = None, N: int | None = None) ->
 def step(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> Any:
     """Returns the step response of a continuous system.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times and the response.
 
-    Examples:
-        >>> t, y = cp.scipy.signal.step(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
-        >>> y.round(6)
-        array([0.      , 0.632121])
+    Examples
+    --------
+    >>> t, y = cp.scipy.signal.step(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
+    >>> y.round(6)
+    array([0.      , 0.632121])
     """
     return by_scipy("step", system, X0, T, N)
 
@@ -323,13 +382,16 @@ def step(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> An
 def bode(system: Any, w: Any = None, n: int = 100) -> Any:
     """Returns the magnitude and phase of a continuous system's frequency response.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The frequencies, the magnitude in decibels and the phase in degrees.
 
-    Examples:
-        >>> w, magnitude, phase = cp.scipy.signal.bode(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
-        >>> magnitude.round(4), phase.round(4)
-        (array([-3.0103]), array([-45.]))
+    Examples
+    --------
+    >>> w, magnitude, phase = cp.scipy.signal.bode(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
+    >>> magnitude.round(4), phase.round(4)
+    (array([-3.0103]), array([-45.]))
     """
     return by_scipy("bode", system, w, n)
 
@@ -338,13 +400,16 @@ def bode(system: Any, w: Any = None, n: int = 100) -> Any:
 def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     """Returns the frequency response of a continuous system.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Examples:
-        >>> w, h = cp.scipy.signal.freqresp(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
-        >>> h
-        array([0.5-0.5j])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.freqresp(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
+    >>> h
+    array([0.5-0.5j])
     """
     return by_scipy("freqresp", system, w, n)
 
@@ -353,20 +418,27 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
 def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
     """Returns the response of a discrete system to an input.
 
-    Args:
-        u: the input, 1-d, or a column for each input.
-        t: the times of the input; by default multiples of dt.
+    Parameters
+    ----------
+    u : array_like
+        The input, 1-d, or a column for each input.
+    t : array_like, optional
+        The times of the input; by default multiples of dt.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times, the output and, for a `StateSpace` system, the states.
 
-    See Also:
-        lsim, dstep, dimpulse, cont2discrete
+    See Also
+    --------
+    lsim, dstep, dimpulse, cont2discrete
 
-    Examples:
-        >>> t, y = cp.scipy.signal.dlsim(([1.0], [1.0, -1.0], 1.0), cp.ones(3))
-        >>> y.ravel()
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> t, y = cp.scipy.signal.dlsim(([1.0], [1.0, -1.0], 1.0), cp.ones(3))
+    >>> y.ravel()
+    array([0., 1., 2.])
     """
     return by_scipy("dlsim", system, u, t, x0)
 
@@ -375,19 +447,25 @@ def dlsim(system: Any, u: Any, t: Any = None, x0: Any = None) -> Any:
 def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
     """Returns the impulse response of a discrete system.
 
-    Args:
-        n: the number of times.
+    Parameters
+    ----------
+    n : int, optional
+        The number of times.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times, and a tuple with the response to each input.
 
-    See Also:
-        impulse, dstep, dlsim, cont2discrete
+    See Also
+    --------
+    impulse, dstep, dlsim, cont2discrete
 
-    Examples:
-        >>> t, y = cp.scipy.signal.dimpulse(([1.0], [1.0, -1.0], 1.0), n=3)
-        >>> y[0].ravel()
-        array([0., 1., 1.])
+    Examples
+    --------
+    >>> t, y = cp.scipy.signal.dimpulse(([1.0], [1.0, -1.0], 1.0), n=3)
+    >>> y[0].ravel()
+    array([0., 1., 1.])
     """
     return by_scipy("dimpulse", system, x0, t, n)
 
@@ -396,19 +474,25 @@ def dimpulse(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -
 def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> Any:
     """Returns the step response of a discrete system.
 
-    Args:
-        n: the number of times.
+    Parameters
+    ----------
+    n : int, optional
+        The number of times.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The times, and a tuple with the response to each input.
 
-    See Also:
-        step, dimpulse, dlsim, cont2discrete
+    See Also
+    --------
+    step, dimpulse, dlsim, cont2discrete
 
-    Examples:
-        >>> t, y = cp.scipy.signal.dstep(([1.0], [1.0, -1.0], 1.0), n=3)
-        >>> y[0].ravel()
-        array([0., 1., 2.])
+    Examples
+    --------
+    >>> t, y = cp.scipy.signal.dstep(([1.0], [1.0, -1.0], 1.0), n=3)
+    >>> y[0].ravel()
+    array([0., 1., 2.])
     """
     return by_scipy("dstep", system, x0, t, n)
 
@@ -417,16 +501,20 @@ def dstep(system: Any, x0: Any = None, t: Any = None, n: int | None = None) -> A
 def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
     """Returns the magnitude and phase of a discrete system's frequency response.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         The frequencies, the magnitude in decibels and the phase in degrees.
 
-    See Also:
-        dfreqresp, dlti, TransferFunction, ZerosPolesGain, StateSpace
+    See Also
+    --------
+    dfreqresp, dlti, TransferFunction, ZerosPolesGain, StateSpace
 
-    Examples:
-        >>> w, magnitude, phase = cp.scipy.signal.dbode(([2.0], [1.0], 1.0), [1.0])
-        >>> magnitude.round(4)
-        array([6.0206])
+    Examples
+    --------
+    >>> w, magnitude, phase = cp.scipy.signal.dbode(([2.0], [1.0], 1.0), [1.0])
+    >>> magnitude.round(4)
+    array([6.0206])
     """
     return by_scipy("dbode", system, w, n)
 
@@ -435,16 +523,21 @@ def dbode(system: Any, w: Any = None, n: int = 100) -> Any:
 def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -> Any:
     """Returns the frequency response of a discrete system.
 
-    Args:
-        whole: whether the frequencies go around the whole circle.
+    Parameters
+    ----------
+    whole : bool, default False
+        Whether the frequencies go around the whole circle.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The frequencies and the complex response.
 
-    Examples:
-        >>> w, h = cp.scipy.signal.dfreqresp(([1.0], [1.0, -0.5], 1.0), cp.asarray([0.0]))
-        >>> h
-        array([2.+0.j])
+    Examples
+    --------
+    >>> w, h = cp.scipy.signal.dfreqresp(([1.0], [1.0, -0.5], 1.0), cp.asarray([0.0]))
+    >>> h
+    array([2.+0.j])
     """
     return by_scipy("dfreqresp", system, w, n, whole)
 

@@ -16,8 +16,10 @@ _map = _core.map
 class Maxima:
     """Maxima over blocks of 1, 2, 4, … elements of a float vector; NaN counts as infinity.
 
-    Args:
-        x: a vector with at least one element.
+    Parameters
+    ----------
+    x : ndarray
+        A vector with at least one element.
     """
 
     def __init__(self, x: ndarray) -> None:

@@ -22,16 +22,22 @@ def _times(t: Any) -> ndarray:
 def sawtooth(t: Any, width: Any = 1) -> ndarray:
     """Returns a wave of period 2 pi that rises from -1 to 1 and falls again.
 
-    Args:
-        t: the times.
-        width: the part of a period in which it rises, 0 to 1; it is NaN for others.
+    Parameters
+    ----------
+    t : array_like
+        The times.
+    width : int, default 1
+        The part of a period in which it rises, 0 to 1; it is NaN for others.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the broadcast shape.
 
-    Examples:
-        >>> cp.scipy.signal.sawtooth(cp.asarray([0.0, 1.5707963267948966]), 0.5).round(6)
-        array([-1.,  0.])
+    Examples
+    --------
+    >>> cp.scipy.signal.sawtooth(cp.asarray([0.0, 1.5707963267948966]), 0.5).round(6)
+    array([-1.,  0.])
     """
     t, w = _times(t), _times(width)
     phase = cp.mod(t, 2 * math.pi)
@@ -44,16 +50,22 @@ def sawtooth(t: Any, width: Any = 1) -> ndarray:
 def square(t: Any, duty: Any = 0.5) -> ndarray:
     """Returns a wave of period 2 pi that is first 1 and then -1.
 
-    Args:
-        t: the times.
-        duty: the part of a period in which it is 1, 0 to 1; it is NaN for others.
+    Parameters
+    ----------
+    t : array_like
+        The times.
+    duty : float, default 0.5
+        The part of a period in which it is 1, 0 to 1; it is NaN for others.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the broadcast shape.
 
-    Examples:
-        >>> cp.scipy.signal.square(cp.asarray([0.0, 4.0]))
-        array([ 1., -1.])
+    Examples
+    --------
+    >>> cp.scipy.signal.square(cp.asarray([0.0, 4.0]))
+    array([ 1., -1.])
     """
     t, d = _times(t), _times(duty)
     wave = cp.where(cp.mod(t, 2 * math.pi) < d * 2 * math.pi, 1.0, -1.0)
@@ -66,24 +78,37 @@ def gausspulse(
 ) -> Any:  # fmt: skip
     """Returns a cosine in a Gaussian envelope.
 
-    Args:
-        t: the times, or "cutoff" for the time at which the envelope falls below `tpr`.
-        fc: the frequency.
-        bw: the bandwidth, as a fraction of the frequency.
-        bwr: the level at which the bandwidth is measured, in decibels.
-        tpr: the level for "cutoff", in decibels.
-        retquad: whether to return the sine in the envelope too.
-        retenv: whether to return the envelope too.
+    Parameters
+    ----------
+    t : array_like
+        The times, or "cutoff" for the time at which the envelope falls below `tpr`.
+    fc : float, default 1000
+        The frequency.
+    bw : float, default 0.5
+        The bandwidth, as a fraction of the frequency.
+    bwr : float, default -6
+        The level at which the bandwidth is measured, in decibels.
+    tpr : float, default -60
+        The level for "cutoff", in decibels.
+    retquad : bool, default False
+        Whether to return the sine in the envelope too.
+    retenv : bool, default False
+        Whether to return the envelope too.
 
-    Returns:
+    Returns
+    -------
+    ndarray or tuple
         The pulse, or a tuple with what else was wanted; for "cutoff" a number.
 
-    Raises:
-        ValueError: for values out of range, and other text than "cutoff".
+    Raises
+    ------
+    ValueError
+        For values out of range, and other text than "cutoff".
 
-    Examples:
-        >>> cp.scipy.signal.gausspulse(cp.asarray([0.0, 0.01]), fc=50).round(6)
-        array([ 1.      , -0.799918])
+    Examples
+    --------
+    >>> cp.scipy.signal.gausspulse(cp.asarray([0.0, 0.01]), fc=50).round(6)
+    array([ 1.      , -0.799918])
     """
     for wrong, what in (
         (fc < 0, f"Center frequency (fc={fc:.2f}) must be >=0."),
@@ -116,28 +141,43 @@ def chirp(
 ) -> ndarray:  # fmt: skip
     """Returns a cosine whose frequency changes with time.
 
-    Args:
-        t: the times.
-        f0: the frequency at time 0.
-        t1: a second time.
-        f1: the frequency at that time.
-        method: how the frequency changes: "linear", "quadratic", "logarithmic" or "hyperbolic".
-        phi: the phase at time 0, in degrees.
-        vertex_zero: whether the parabola of "quadratic" has its vertex at time 0, or at `t1`.
-        complex: whether to return the analytic signal.
+    Parameters
+    ----------
+    t : array_like
+        The times.
+    f0 : float
+        The frequency at time 0.
+    t1 : float
+        A second time.
+    f1 : float
+        The frequency at that time.
+    method : str, default "linear"
+        How the frequency changes: "linear", "quadratic", "logarithmic" or "hyperbolic".
+    phi : float, default 0
+        The phase at time 0, in degrees.
+    vertex_zero : bool, default True
+        Whether the parabola of "quadratic" has its vertex at time 0, or at `t1`.
+    complex : bool, default False
+        Whether to return the analytic signal.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `t`.
 
-    Raises:
-        ValueError: for an unknown method, and frequencies that it does not take.
+    Raises
+    ------
+    ValueError
+        For an unknown method, and frequencies that it does not take.
 
-    See Also:
-        sweep_poly
+    See Also
+    --------
+    sweep_poly
 
-    Examples:
-        >>> cp.scipy.signal.chirp(cp.asarray([0.0, 0.25]), f0=1, t1=1, f1=3).round(6)
-        array([ 1.      , -0.382683])
+    Examples
+    --------
+    >>> cp.scipy.signal.chirp(cp.asarray([0.0, 0.25]), f0=1, t1=1, f1=3).round(6)
+    array([ 1.      , -0.382683])
     """
     t = _times(t)
     f0, f1, t1 = float(f0), float(f1), float(t1)
@@ -177,20 +217,28 @@ def chirp(
 def sweep_poly(t: Any, poly: Any, phi: float = 0) -> ndarray:
     """Returns a cosine whose frequency is a polynomial of time.
 
-    Args:
-        t: the times.
-        poly: the polynomial's coefficients, from the highest power down.
-        phi: the phase at time 0, in degrees.
+    Parameters
+    ----------
+    t : array_like
+        The times.
+    poly : array_like
+        The polynomial's coefficients, from the highest power down.
+    phi : float, default 0
+        The phase at time 0, in degrees.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `t`.
 
-    See Also:
-        chirp
+    See Also
+    --------
+    chirp
 
-    Examples:
-        >>> cp.scipy.signal.sweep_poly(cp.asarray([0.0, 0.25]), [2.0, 1.0]).round(6)
-        array([ 1.      , -0.382683])
+    Examples
+    --------
+    >>> cp.scipy.signal.sweep_poly(cp.asarray([0.0, 0.25]), [2.0, 1.0]).round(6)
+    array([ 1.      , -0.382683])
     """
     phase = 2 * math.pi * cp.polyval(cp.polyint(cp.asarray(poly)), _times(t))
     return cp.cos(phase + math.radians(phi))
@@ -199,20 +247,29 @@ def sweep_poly(t: Any, poly: Any, phi: float = 0) -> ndarray:
 def unit_impulse(shape: Any, idx: Any = None, dtype: Any = float) -> ndarray:
     """Returns zeros with a single one.
 
-    Args:
-        shape: the shape.
-        idx: the place of the one, the same along all axes or one for each; "mid" for the center; 0 by default.
-        dtype: the dtype.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape.
+    idx : int or sequence of ints, optional
+        The place of the one, the same along all axes or one for each; "mid" for the center; 0 by default.
+    dtype : dtype, optional
+        The dtype.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of `shape`.
 
-    Raises:
-        IndexError: for a place beyond the edges.
+    Raises
+    ------
+    IndexError
+        For a place beyond the edges.
 
-    Examples:
-        >>> cp.scipy.signal.unit_impulse(4, 2)
-        array([0., 0., 1., 0.])
+    Examples
+    --------
+    >>> cp.scipy.signal.unit_impulse(4, 2)
+    array([0., 0., 1., 0.])
     """
     result = cp.zeros(shape, dtype)
     if idx is None:

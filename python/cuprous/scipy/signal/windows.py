@@ -30,15 +30,20 @@ def _sample_indices(count: int) -> ndarray:
 def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     """Returns a sum of cosines with the weights `a`.
 
-    Args:
-        a: the weights.
+    Parameters
+    ----------
+    a : array_like
+        The weights.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.general_cosine(5, [0.5, 0.5]).round(6)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.general_cosine(5, [0.5, 0.5]).round(6)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     count, full = _points(M, sym)
     if count <= 1:
@@ -54,18 +59,24 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
 def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
     """Returns alpha - (1 - alpha) cos(2 pi n / (M - 1)).
 
-    Args:
-        alpha: the weight.
+    Parameters
+    ----------
+    alpha : float
+        The weight.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        hamming, hann
+    See Also
+    --------
+    hamming, hann
 
-    Examples:
-        >>> cp.scipy.signal.windows.general_hamming(5, 0.75).round(6)
-        array([0.5 , 0.75, 1.  , 0.75, 0.5 ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.general_hamming(5, 0.75).round(6)
+    array([0.5 , 0.75, 1.  , 0.75, 0.5 ])
     """
     return general_cosine(M, [alpha, 1.0 - alpha], sym)
 
@@ -74,12 +85,15 @@ def general_hamming(M: int, alpha: float, sym: bool = True) -> ndarray:
 def hamming(M: int, sym: bool = True) -> ndarray:
     """Returns Hamming's window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.hamming(5).round(6)
-        array([0.08, 0.54, 1.  , 0.54, 0.08])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.hamming(5).round(6)
+    array([0.08, 0.54, 1.  , 0.54, 0.08])
     """
     return general_hamming(M, 0.54, sym)
 
@@ -88,12 +102,15 @@ def hamming(M: int, sym: bool = True) -> ndarray:
 def hann(M: int, sym: bool = True) -> ndarray:
     """Returns Hann's window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.hann(5).round(6)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.hann(5).round(6)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     return general_hamming(M, 0.5, sym)
 
@@ -102,12 +119,15 @@ def hann(M: int, sym: bool = True) -> ndarray:
 def blackman(M: int, sym: bool = True) -> ndarray:
     """Returns Blackman's window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.blackman(5).round(6)
-        array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.blackman(5).round(6)
+    array([-0.  ,  0.34,  1.  ,  0.34, -0.  ])
     """
     return general_cosine(M, [0.42, 0.50, 0.08], sym)
 
@@ -116,12 +136,15 @@ def blackman(M: int, sym: bool = True) -> ndarray:
 def nuttall(M: int, sym: bool = True) -> ndarray:
     """Returns Nuttall's minimum 4-term Blackman-Harris window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.nuttall(5).round(6)
-        array([3.63000e-04, 2.26982e-01, 1.00000e+00, 2.26982e-01, 3.63000e-04])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.nuttall(5).round(6)
+    array([3.63000e-04, 2.26982e-01, 1.00000e+00, 2.26982e-01, 3.63000e-04])
     """
     return general_cosine(M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym)
 
@@ -130,12 +153,15 @@ def nuttall(M: int, sym: bool = True) -> ndarray:
 def blackmanharris(M: int, sym: bool = True) -> ndarray:
     """Returns the minimum 4-term Blackman-Harris window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.blackmanharris(5).round(6)
-        array([6.0000e-05, 2.1747e-01, 1.0000e+00, 2.1747e-01, 6.0000e-05])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.blackmanharris(5).round(6)
+    array([6.0000e-05, 2.1747e-01, 1.0000e+00, 2.1747e-01, 6.0000e-05])
     """
     return general_cosine(M, [0.35875, 0.48829, 0.14128, 0.01168], sym)
 
@@ -144,12 +170,15 @@ def blackmanharris(M: int, sym: bool = True) -> ndarray:
 def flattop(M: int, sym: bool = True) -> ndarray:
     """Returns the flat top window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.flattop(5).round(6)
-        array([-4.2100e-04, -5.4737e-02,  1.0000e+00, -5.4737e-02, -4.2100e-04])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.flattop(5).round(6)
+    array([-4.2100e-04, -5.4737e-02,  1.0000e+00, -5.4737e-02, -4.2100e-04])
     """
     return general_cosine(M, [0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368], sym)
 
@@ -158,12 +187,15 @@ def flattop(M: int, sym: bool = True) -> ndarray:
 def boxcar(M: int, sym: bool = True) -> ndarray:
     """Returns a window of ones.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.boxcar(3)
-        array([1., 1., 1.])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.boxcar(3)
+    array([1., 1., 1.])
     """
     return _core.full([_points(M, sym)[0]], 1.0, "float64")
 
@@ -178,15 +210,19 @@ def _from_center(M: int, sym: bool) -> tuple[ndarray, int]:
 def bartlett(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle with zeros at its ends.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        triang
+    See Also
+    --------
+    triang
 
-    Examples:
-        >>> cp.scipy.signal.windows.bartlett(5)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.bartlett(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full - 1))
@@ -196,15 +232,19 @@ def bartlett(M: int, sym: bool = True) -> ndarray:
 def triang(M: int, sym: bool = True) -> ndarray:
     """Returns a triangle whose zeros lie beyond its ends.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        bartlett
+    See Also
+    --------
+    bartlett
 
-    Examples:
-        >>> cp.scipy.signal.windows.triang(5).round(6)
-        array([0.333333, 0.666667, 1.      , 0.666667, 0.333333])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.triang(5).round(6)
+    array([0.333333, 0.666667, 1.      , 0.666667, 0.333333])
     """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else 1.0 - _map("absolute", n) * (2.0 / (full if full % 2 == 0 else full + 1))
@@ -214,12 +254,15 @@ def triang(M: int, sym: bool = True) -> ndarray:
 def parzen(M: int, sym: bool = True) -> ndarray:
     """Returns Parzen's window, a piecewise cubic.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.parzen(5).round(6)
-        array([0.016, 0.424, 1.   , 0.424, 0.016])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.parzen(5).round(6)
+    array([0.016, 0.424, 1.   , 0.424, 0.016])
     """
     n, full = _from_center(M, sym)
     if M <= 1:
@@ -234,12 +277,15 @@ def parzen(M: int, sym: bool = True) -> ndarray:
 def bohman(M: int, sym: bool = True) -> ndarray:
     """Returns Bohman's window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.bohman(5).round(6)
-        array([0.     , 0.31831, 1.     , 0.31831, 0.     ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.bohman(5).round(6)
+    array([0.     , 0.31831, 1.     , 0.31831, 0.     ])
     """
     n, full = _from_center(M, sym)
     if M <= 1:
@@ -253,12 +299,15 @@ def bohman(M: int, sym: bool = True) -> ndarray:
 def cosine(M: int, sym: bool = True) -> ndarray:
     """Returns half a period of a sine.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.cosine(5).round(6)
-        array([0.309017, 0.809017, 1.      , 0.809017, 0.309017])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.cosine(5).round(6)
+    array([0.309017, 0.809017, 1.      , 0.809017, 0.309017])
     """
     count, full = _points(M, sym)
     return boxcar(M) if M <= 1 else _map("sin", (_sample_indices(count) + 0.5) * (math.pi / full))
@@ -268,15 +317,20 @@ def cosine(M: int, sym: bool = True) -> ndarray:
 def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     """Returns a Gaussian with the standard deviation `std`, in points.
 
-    Args:
-        std: the standard deviation.
+    Parameters
+    ----------
+    std : float
+        The standard deviation.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.gaussian(5, 1.0).round(6)
-        array([0.135335, 0.606531, 1.      , 0.606531, 0.135335])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.gaussian(5, 1.0).round(6)
+    array([0.135335, 0.606531, 1.      , 0.606531, 0.135335])
     """
     n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", n * n * (-0.5 / (std * std)))
@@ -286,16 +340,22 @@ def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
 def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     """Returns exp(-|n / sig|**(2 p) / 2).
 
-    Args:
-        p: the shape: 1 is a Gaussian, 0.5 the Laplace distribution.
-        sig: the standard deviation, in points.
+    Parameters
+    ----------
+    p : float
+        The shape: 1 is a Gaussian, 0.5 the Laplace distribution.
+    sig : float
+        The standard deviation, in points.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.general_gaussian(5, 1.5, 2.0).round(6)
-        array([0.606531, 0.939413, 1.      , 0.939413, 0.606531])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.general_gaussian(5, 1.5, 2.0).round(6)
+    array([0.606531, 0.939413, 1.      , 0.939413, 0.606531])
     """
     n, _ = _from_center(M, sym)
     return boxcar(M) if M <= 1 else _map("exp", _map("power", _map("absolute", n / sig), 2.0 * p) * -0.5)
@@ -305,19 +365,27 @@ def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
 def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool = True) -> ndarray:
     """Returns exp(-|n - center| / tau).
 
-    Args:
-        center: the center, for periodic windows; by default the middle.
-        tau: the decay, in points.
+    Parameters
+    ----------
+    center : float, optional
+        The center, for periodic windows; by default the middle.
+    tau : float, default 1.0
+        The decay, in points.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Raises:
-        ValueError: if `center` is given for a symmetric window.
+    Raises
+    ------
+    ValueError
+        If `center` is given for a symmetric window.
 
-    Examples:
-        >>> cp.scipy.signal.windows.exponential(5, tau=2.0).round(6)
-        array([0.367879, 0.606531, 1.      , 0.606531, 0.367879])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.exponential(5, tau=2.0).round(6)
+    array([0.367879, 0.606531, 1.      , 0.606531, 0.367879])
     """
     if sym and center is not None:
         raise ValueError("If sym==True, center must be None.")
@@ -330,15 +398,20 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
 def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
     """Returns Kaiser's window, computed by the Bessel function i0.
 
-    Args:
-        beta: the parameter of the shape; 0 is a rectangle.
+    Parameters
+    ----------
+    beta : float
+        The parameter of the shape; 0 is a rectangle.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.kaiser(5, 8.0).round(6)
-        array([0.002339, 0.368973, 1.      , 0.368973, 0.002339])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.kaiser(5, 8.0).round(6)
+    array([0.002339, 0.368973, 1.      , 0.368973, 0.002339])
     """
     n, full = _from_center(M, sym)
     if M <= 1:
@@ -351,15 +424,20 @@ def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
 def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
     """Returns a flat window with cosine tapers over the outer fraction `alpha` of its length.
 
-    Args:
-        alpha: the part of the window that is tapered, 0 to 1.
+    Parameters
+    ----------
+    alpha : float, default 0.5
+        The part of the window that is tapered, 0 to 1.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.tukey(5).round(6)
-        array([0., 1., 1., 1., 0.])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.tukey(5).round(6)
+    array([0., 1., 1., 1., 0.])
     """
     if alpha <= 0 or M <= 1:
         return boxcar(M, sym)
@@ -375,12 +453,15 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
 def barthann(M: int, sym: bool = True) -> ndarray:
     """Returns a weighted sum of Bartlett's and Hann's windows.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.barthann(5)
-        array([0. , 0.5, 1. , 0.5, 0. ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.barthann(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
     """
     n, full = _from_center(M, sym)
     if M <= 1:
@@ -393,12 +474,15 @@ def barthann(M: int, sym: bool = True) -> ndarray:
 def lanczos(M: int, *, sym: bool = True) -> ndarray:
     """Returns the main lobe of a sinc.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.lanczos(5).round(6)
-        array([0.     , 0.63662, 1.     , 0.63662, 0.     ])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.lanczos(5).round(6)
+    array([0.     , 0.63662, 1.     , 0.63662, 0.     ])
     """
     n, full = _from_center(M, sym)
     return boxcar(M) if M <= 1 else sinc(n * (2.0 / (full - 1)))
@@ -409,21 +493,29 @@ def kaiser_bessel_derived(M: int, beta: float, *, sym: bool = True) -> ndarray:
     """Returns square roots of cumulative sums of a Kaiser window, so that the squares of overlapping windows add up to
     one.
 
-    Args:
-        beta: the parameter of the Kaiser window.
+    Parameters
+    ----------
+    beta : float
+        The parameter of the Kaiser window.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Raises:
-        ValueError: for an odd length, and if `sym` is false.
+    Raises
+    ------
+    ValueError
+        For an odd length, and if `sym` is false.
 
-    See Also:
-        kaiser
+    See Also
+    --------
+    kaiser
 
-    Examples:
-        >>> cp.scipy.signal.windows.kaiser_bessel_derived(4, 8.0).round(6)
-        array([0.048249, 0.998835, 0.998835, 0.048249])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.kaiser_bessel_derived(4, 8.0).round(6)
+    array([0.048249, 0.998835, 0.998835, 0.048249])
     """
     if not sym:
         raise ValueError("Kaiser-Bessel Derived windows are only defined for symmetric shapes")
@@ -441,20 +533,28 @@ def taylor(M: int, nbar: int = 4, sll: float = 30, norm: bool = True, sym: bool 
     """Returns Taylor's window: the `nbar` side lobes nearest to the main lobe are `sll` decibels below it (W. G.
     Carrara et al., "Spotlight Synthetic Aperture Radar", 1995, appendix D.2); `norm` makes the center 1.
 
-    Args:
-        nbar: the number of side lobes.
-        sll: the suppression of the side lobes, in decibels.
-        norm: whether the greatest value is 1, for odd lengths.
+    Parameters
+    ----------
+    nbar : int, default 4
+        The number of side lobes.
+    sll : float, default 30
+        The suppression of the side lobes, in decibels.
+    norm : bool, default True
+        Whether the greatest value is 1, for odd lengths.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    See Also:
-        chebwin, kaiser, bartlett, blackman, hamming, hann
+    See Also
+    --------
+    chebwin, kaiser, bartlett, blackman, hamming, hann
 
-    Examples:
-        >>> cp.scipy.signal.windows.taylor(5).round(6)
-        array([0.332497, 0.772015, 1.      , 0.772015, 0.332497])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.taylor(5).round(6)
+    array([0.332497, 0.772015, 1.      , 0.772015, 0.332497])
     """
     n, full = _from_center(M, sym)
     if M <= 1:
@@ -477,15 +577,20 @@ def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
     """Returns the Dolph-Chebyshev window, whose side lobes all lie `at` decibels below the main lobe: the transform of
     a Chebyshev polynomial.
 
-    Args:
-        at: the attenuation in decibels.
+    Parameters
+    ----------
+    at : float
+        The attenuation in decibels.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (M,).
 
-    Examples:
-        >>> cp.scipy.signal.windows.chebwin(5, 60).round(6)
-        array([0.187615, 0.686241, 1.      , 0.686241, 0.187615])
+    Examples
+    --------
+    >>> cp.scipy.signal.windows.chebwin(5, 60).round(6)
+    array([0.187615, 0.686241, 1.      , 0.686241, 0.187615])
     """
     count, full = _points(M, sym)
     if count <= 1:
@@ -532,21 +637,30 @@ _NAMES: dict[str, tuple[Any, bool]] = {
 def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
     """Returns a window by name.
 
-    Args:
-        window: a name; a tuple of a name and parameters; or a number, the beta of a Kaiser window. The suffixes
-            "_periodic" and "_symmetric" of a name override `fftbins`.
-        Nx: the length.
-        fftbins: whether the window is periodic, for spectra, rather than symmetric, for filters.
+    Parameters
+    ----------
+    window : str
+        A name; a tuple of a name and parameters; or a number, the beta of a Kaiser window. The suffixes "_periodic" and
+        "_symmetric" of a name override `fftbins`.
+    Nx : int
+        The length.
+    fftbins : bool, default True
+        Whether the window is periodic, for spectra, rather than symmetric, for filters.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of shape (Nx,).
 
-    Raises:
-        ValueError: for an unknown name, and missing parameters.
+    Raises
+    ------
+    ValueError
+        For an unknown name, and missing parameters.
 
-    Examples:
-        >>> cp.scipy.signal.get_window("hann", 4).round(6)
-        array([0. , 0.5, 1. , 0.5])
+    Examples
+    --------
+    >>> cp.scipy.signal.get_window("hann", 4).round(6)
+    array([0. , 0.5, 1. , 0.5])
     """
     if Nx < 1:
         raise ValueError(f"Parameter Nx={Nx!r} is not a positive integer")

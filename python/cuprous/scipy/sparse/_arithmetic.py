@@ -29,8 +29,10 @@ def inconsistent(a: tuple[int, ...], b: tuple[int, ...]) -> ValueError:
 def _common_shape(a: Any, b: Any) -> tuple[int, ...]:
     """Returns the shape that two operands broadcast to.
 
-    Raises:
-        ValueError: if they do not broadcast.
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
     """
     try:
         return broadcast_shapes(a.shape, b.shape)
@@ -84,9 +86,10 @@ class Arithmetic(Sparse):
     def power(self, n: Any, dtype: Any = None) -> Any:
         """Raises each element to a power.
 
-        Raises:
-            NotImplementedError: for exponents that are not scalars, and for the exponent zero, whose result would be
-                dense.
+        Raises
+        ------
+        NotImplementedError
+            For exponents that are not scalars, and for the exponent zero, whose result would be dense.
         """
         if not is_number(n):
             raise NotImplementedError("input is not scalar")
@@ -115,8 +118,10 @@ class Arithmetic(Sparse):
     def _repeated(self, other: Any) -> tuple[Any, Any]:
         """Returns both operands broadcast to their common shape.
 
-        Raises:
-            ValueError: if the shapes do not broadcast.
+        Raises
+        ------
+        ValueError
+            If the shapes do not broadcast.
         """
         if self.shape == other.shape:
             return self, other
@@ -168,8 +173,10 @@ class Arithmetic(Sparse):
         """Multiplies elementwise by a number, a dense array (a vector counts as a row) or another sparse matrix, with
         broadcasting. Returns a sparse matrix.
 
-        Raises:
-            ValueError: if the shapes do not broadcast.
+        Raises
+        ------
+        ValueError
+            If the shapes do not broadcast.
         """
         other = operand(other)
         if is_number(other):
@@ -364,12 +371,17 @@ class Arithmetic(Sparse):
     def setdiag(self, values: Any, k: int = 0) -> None:
         """Writes a diagonal.
 
-        Args:
-            values: a number or a vector; elements beyond the diagonal's length are ignored.
-            k: the diagonal's offset; positive above the main diagonal.
+        Parameters
+        ----------
+        values : array_like
+            A number or a vector; elements beyond the diagonal's length are ignored.
+        k : int, default 0
+            The diagonal's offset; positive above the main diagonal.
 
-        Raises:
-            ValueError: if the matrix has no such diagonal, or for an array with one axis.
+        Raises
+        ------
+        ValueError
+            If the matrix has no such diagonal, or for an array with one axis.
         """
         if self.ndim != 2:
             raise ValueError("setdiag requires two dimensions")

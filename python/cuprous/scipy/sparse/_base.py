@@ -26,9 +26,10 @@ _NO_FORMAT = "use csr, csc, coo or dia"
 class sparray:
     """The base class of sparse arrays, whose `*` multiplies elementwise.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.csr_array, cp.scipy.sparse.sparray)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.csr_array, cp.scipy.sparse.sparray)
+    True
     """
 
     _is_array: ClassVar[bool] = True
@@ -37,9 +38,10 @@ class sparray:
 class spmatrix:
     """The base class of sparse matrices, whose `*` is the matrix product and whose reductions keep two dimensions.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.csr_matrix, cp.scipy.sparse.spmatrix)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.csr_matrix, cp.scipy.sparse.spmatrix)
+    True
     """
 
     _is_array: ClassVar[bool] = False
@@ -73,8 +75,10 @@ def operand(x: Any) -> Any:
 def values_of(data: Any, dtype: Any, copy: bool | None) -> ndarray:
     """Converts the values that are passed to a constructor.
 
-    Raises:
-        ValueError: for arrays that are not one-dimensional.
+    Raises
+    ------
+    ValueError
+        For arrays that are not one-dimensional.
     """
     values = convert(data)
     if values.ndim != 1:
@@ -138,8 +142,10 @@ class Sparse:
     def todia(self, copy: bool = False) -> Any:
         """Returns the matrix in DIA format, with memory of its own. Waits for the device for the offsets.
 
-        Raises:
-            ValueError: for an array with one axis.
+        Raises
+        ------
+        ValueError
+            For an array with one axis.
         """
         if self.ndim != 2:
             raise ValueError(f"Cannot convert a {self.ndim}d sparse array to dia format")
@@ -267,9 +273,12 @@ class Sparse:
     def asformat(self, format: str | None, copy: bool = False) -> Any:
         """Converts to the named format; None keeps the format.
 
-        Raises:
-            ValueError: for names that SciPy does not know either.
-            NotImplementedError: for the formats of SciPy that are not supported.
+        Raises
+        ------
+        ValueError
+            For names that SciPy does not know either.
+        NotImplementedError
+            For the formats of SciPy that are not supported.
         """
         if format is None or format == self.format:
             return self.copy() if copy else self
@@ -320,8 +329,10 @@ class Sparse:
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         """Returns the same elements in another shape, read in row-major ("C") or column-major ("F") order.
 
-        Raises:
-            ValueError: if the number of elements differs.
+        Raises
+        ------
+        ValueError
+            If the number of elements differs.
         """
         if (shape[0] if len(shape) == 1 else shape) == self.shape:
             return self.copy() if copy else self
@@ -330,8 +341,10 @@ class Sparse:
     def resize(self, *shape: Any) -> None:
         """Not supported.
 
-        Raises:
-            NotImplementedError: always; the message names the alternative.
+        Raises
+        ------
+        NotImplementedError
+            Always; the message names the alternative.
         """
         raise NotImplementedError("[resize] is not supported; use rows and columns, or bmat with blocks of None")
 
@@ -355,8 +368,10 @@ class Sparse:
     def diagonal(self, k: int = 0) -> ndarray:
         """Returns a diagonal as a dense vector.
 
-        Raises:
-            ValueError: for an array with one axis.
+        Raises
+        ------
+        ValueError
+            For an array with one axis.
         """
         if self.ndim != 2:
             raise ValueError("diagonal requires two dimensions")

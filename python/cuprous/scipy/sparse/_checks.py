@@ -23,17 +23,20 @@ FORMATS = {
 class SparseWarning(Warning):
     """Something about sparse matrices.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.SparseWarning, Warning)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.SparseWarning, Warning)
+    True
     """
 
 
 def check_swap(axes: Any) -> None:
     """Checks the `axes` of a transposition.
 
-    Raises:
-        ValueError: for others than None and (1, 0).
+    Raises
+    ------
+    ValueError
+        For others than None and (1, 0).
     """
     if axes is not None and (not isinstance(axes, (tuple, list)) or tuple(axes) != (1, 0)):
         raise ValueError("Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is "
@@ -43,17 +46,20 @@ def check_swap(axes: Any) -> None:
 class SparseEfficiencyWarning(SparseWarning):
     """Something that costs more than it looks.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.SparseEfficiencyWarning, cp.scipy.sparse.SparseWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.SparseEfficiencyWarning, cp.scipy.sparse.SparseWarning)
+    True
     """
 
 
 def checked_dtype(dtype: Any) -> str:
     """The name of a dtype that values may have.
 
-    Raises:
-        ValueError: for others, as SciPy's.
+    Raises
+    ------
+    ValueError
+        For others, as SciPy's.
     """
     name = _dtypes.name_of(dtype)
     if name not in _DTYPES:
@@ -66,9 +72,12 @@ def checked_dtype(dtype: Any) -> str:
 def as_shape(shape: Any, flat: bool = False) -> tuple[int, ...]:
     """Two extents; one if `flat` allows it.
 
-    Raises:
-        TypeError: for extents that are not integers.
-        ValueError: for negative ones, or another number of them.
+    Raises
+    ------
+    TypeError
+        For extents that are not integers.
+    ValueError
+        For negative ones, or another number of them.
     """
     try:
         extents = tuple(operator.index(n) for n in shape)

@@ -77,18 +77,24 @@ class dia_matrix(_Matrix, Diagonals):
     def getnnz(self, axis: int | None = None) -> int:
         """Counts the stored values.
 
-        Args:
-            axis: only None.
+        Parameters
+        ----------
+        axis : int, optional
+            Only None.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Raises:
-            NotImplementedError: for an axis, as SciPy.
+        Raises
+        ------
+        NotImplementedError
+            For an axis, as SciPy.
 
-        Examples:
-            >>> cp.scipy.sparse.eye(3).getnnz()
-            3
+        Examples
+        --------
+        >>> cp.scipy.sparse.eye(3).getnnz()
+        3
         """
         if axis is not None:
             raise NotImplementedError("getnnz over an axis is not implemented for DIA format")
@@ -126,15 +132,19 @@ CLASSES.update(
 def issparse(x: Any) -> bool:
     """Returns true for Cuprous's sparse matrices and arrays.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.issparse(cp.scipy.sparse.eye(2))
-        True
+    Examples
+    --------
+    >>> cp.scipy.sparse.issparse(cp.scipy.sparse.eye(2))
+    True
     """
     return isinstance(x, Sparse)
 
@@ -142,15 +152,19 @@ def issparse(x: Any) -> bool:
 def isspmatrix(x: Any) -> bool:
     """Returns true for Cuprous's sparse matrices, and false for its sparse arrays.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.isspmatrix(cp.scipy.sparse.eye_array(2))
-        False
+    Examples
+    --------
+    >>> cp.scipy.sparse.isspmatrix(cp.scipy.sparse.eye_array(2))
+    False
     """
     return isinstance(x, Sparse) and isinstance(x, spmatrix)
 
@@ -158,15 +172,19 @@ def isspmatrix(x: Any) -> bool:
 def isspmatrix_csr(x: Any) -> bool:
     """Returns true for instances of `csr_matrix`.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.isspmatrix_csr(cp.scipy.sparse.eye(2, format="csr"))
-        True
+    Examples
+    --------
+    >>> cp.scipy.sparse.isspmatrix_csr(cp.scipy.sparse.eye(2, format="csr"))
+    True
     """
     return isinstance(x, csr_matrix)
 
@@ -174,15 +192,19 @@ def isspmatrix_csr(x: Any) -> bool:
 def isspmatrix_csc(x: Any) -> bool:
     """Returns true for instances of `csc_matrix`.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.isspmatrix_csc(cp.scipy.sparse.eye(2))
-        False
+    Examples
+    --------
+    >>> cp.scipy.sparse.isspmatrix_csc(cp.scipy.sparse.eye(2))
+    False
     """
     return isinstance(x, csc_matrix)
 
@@ -190,15 +212,19 @@ def isspmatrix_csc(x: Any) -> bool:
 def isspmatrix_dia(x: Any) -> bool:
     """Returns true for instances of `dia_matrix`.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.isspmatrix_dia(cp.scipy.sparse.eye(2))
-        True
+    Examples
+    --------
+    >>> cp.scipy.sparse.isspmatrix_dia(cp.scipy.sparse.eye(2))
+    True
     """
     return isinstance(x, dia_matrix)
 
@@ -206,14 +232,18 @@ def isspmatrix_dia(x: Any) -> bool:
 def isspmatrix_coo(x: Any) -> bool:
     """Returns true for instances of `coo_matrix`.
 
-    Args:
-        x: any object.
+    Parameters
+    ----------
+    x : object
+        Any object.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> cp.scipy.sparse.isspmatrix_coo(cp.scipy.sparse.eye(2))
-        False
+    Examples
+    --------
+    >>> cp.scipy.sparse.isspmatrix_coo(cp.scipy.sparse.eye(2))
+    False
     """
     return isinstance(x, coo_matrix)

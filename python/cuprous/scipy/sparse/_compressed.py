@@ -24,8 +24,10 @@ def is_scipy(x: object) -> bool:
 def index_of(index: Any) -> ndarray:
     """Converts an index array that is passed to a constructor.
 
-    Raises:
-        ValueError: for dtypes that are not integers, and arrays that are not one-dimensional.
+    Raises
+    ------
+    ValueError
+        For dtypes that are not integers, and arrays that are not one-dimensional.
     """
     import numpy as np
 
@@ -43,21 +45,30 @@ class Compressed(Arithmetic):
     """A matrix in CSR (CSC) format: row (column) i has the values `data[indptr[i]:indptr[i + 1]]`, in the columns
     (rows) `indices[indptr[i]:indptr[i + 1]]`.
 
-    Args:
-        arg1: a dense array, a sparse matrix (SciPy's included), a shape, (data, (row, col)) or (data, indices, indptr).
-        shape: the shape, if `arg1` does not determine it.
-        dtype: the dtype of the values.
-        copy: whether to copy values that already live on the device; index arrays are always copied.
-        maxprint: has no effect; accepted as in SciPy.
+    Parameters
+    ----------
+    arg1 : array_like
+        A dense array, a sparse matrix (SciPy's included), a shape, (data, (row, col)) or (data, indices, indptr).
+    shape : int or tuple of ints, optional
+        The shape, if `arg1` does not determine it.
+    dtype : dtype, optional
+        The dtype of the values.
+    copy : bool, default False
+        Whether to copy values that already live on the device; index arrays are always copied.
+    maxprint : int, optional
+        Has no effect; accepted as in SciPy.
 
-    Raises:
-        ValueError: for invalid index arrays, whose check waits for the device, and for unsupported shapes and dtypes.
+    Raises
+    ------
+    ValueError
+        For invalid index arrays, whose check waits for the device, and for unsupported shapes and dtypes.
 
-    Examples:
-        >>> a = cp.scipy.sparse.csr_matrix(([5, 6, 7], ([0, 0, 1], [0, 2, 1])), shape=(2, 3))
-        >>> a.toarray()
-        array([[5, 0, 6],
-               [0, 7, 0]])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.csr_matrix(([5, 6, 7], ([0, 0, 1], [0, 2, 1])), shape=(2, 3))
+    >>> a.toarray()
+    array([[5, 0, 6],
+           [0, 7, 0]])
     """
 
     _major: ClassVar[int]
@@ -134,8 +145,10 @@ class Compressed(Arithmetic):
     def _checked(self, starts: ndarray, minors: ndarray) -> int:
         """Checks the index arrays of a constructor. Returns the last offset, which is the number of values.
 
-        Raises:
-            ValueError: if the offsets or indices are invalid.
+        Raises
+        ------
+        ValueError
+            If the offsets or indices are invalid.
         """
         extent, name = self._shape[1 - self._major], ("column", "row")[self._major]
         falls = (
@@ -280,8 +293,10 @@ class Compressed(Arithmetic):
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Returns the transpose, which shares the values unless `copy`.
 
-        Raises:
-            ValueError: if `axes` is neither None nor (1, 0).
+        Raises
+        ------
+        ValueError
+            If `axes` is neither None nor (1, 0).
         """
         check_swap(axes)
         other = self._class("csc" if self.format == "csr" else "csr")

@@ -57,23 +57,33 @@ def _eye(m: Any, n: Any, k: int, dtype: Any, format: str | None, is_array: bool)
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
     """Returns an m x n matrix with ones on a diagonal; in DIA format by default.
 
-    Args:
-        m: the number of rows.
-        n: the number of columns; `m` by default.
-        k: the diagonal: 0 is the main one, positive ones are above it.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    m : int
+        The number of rows.
+    n : int, optional
+        The number of columns; `m` by default.
+    k : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        eye_array
+    See Also
+    --------
+    eye_array
 
-    Examples:
-        >>> cp.scipy.sparse.eye(2).toarray()
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.eye(2).toarray()
+    array([[1., 0.],
+           [0., 1.]])
     """
     return _eye(m, n, k, dtype, format, False)
 
@@ -81,20 +91,29 @@ def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: st
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
     """Returns an m x n sparse array with ones on a diagonal.
 
-    Args:
-        m: the number of rows.
-        n: the number of columns; `m` by default.
-        k: the diagonal: 0 is the main one, positive ones are above it.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    m : int
+        The number of rows.
+    n : int, optional
+        The number of columns; `m` by default.
+    k : int, default 0
+        The diagonal: 0 is the main one, positive ones are above it.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse array.
 
-    Examples:
-        >>> cp.scipy.sparse.eye_array(2, k=1).toarray()
-        array([[0., 1.],
-               [0., 0.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.eye_array(2, k=1).toarray()
+    array([[0., 1.],
+           [0., 0.]])
     """
     return _eye(m, n, k, dtype, format, True)
 
@@ -102,21 +121,29 @@ def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, f
 def identity(n: int, dtype: Any = "d", format: str | None = None) -> Any:
     """Returns the identity matrix; in DIA format by default.
 
-    Args:
-        n: the number of rows and columns.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    n : int
+        The number of rows and columns.
+    dtype : dtype, default "d"
+        The dtype of the values; by default it follows from the arguments.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        eye_array, eye
+    See Also
+    --------
+    eye_array, eye
 
-    Examples:
-        >>> cp.scipy.sparse.identity(2).toarray()
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.identity(2).toarray()
+    array([[1., 0.],
+           [0., 1.]])
     """
     return _eye(n, n, 0, dtype, format, False)
 
@@ -171,26 +198,38 @@ def _joined(parts: list[Any], shape: tuple[int, int], dtype: str, is_array: bool
 def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix with the given diagonals; in DIA format by default.
 
-    Args:
-        diagonals: a sequence of diagonals, or one diagonal.
-        offsets: the diagonal of each: 0 is the main one, positive ones are above it.
-        shape: the shape; by default the smallest square one.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    diagonals : array_like
+        A sequence of diagonals, or one diagonal.
+    offsets : int, default 0
+        The diagonal of each: 0 is the main one, positive ones are above it.
+    shape : int or tuple of ints, optional
+        The shape; by default the smallest square one.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    Raises:
-        ValueError: if the diagonals do not match their offsets or the shape.
+    Raises
+    ------
+    ValueError
+        If the diagonals do not match their offsets or the shape.
 
-    See Also:
-        spdiags, diags_array
+    See Also
+    --------
+    spdiags, diags_array
 
-    Examples:
-        >>> cp.scipy.sparse.diags([[1.0, 2.0], [3.0]], [0, 1]).toarray()
-        array([[1., 3.],
-               [0., 2.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.diags([[1.0, 2.0], [3.0]], [0, 1]).toarray()
+    array([[1., 3.],
+           [0., 2.]])
     """
     return _diags(diagonals, offsets, shape, format, dtype, False)
 
@@ -200,26 +239,38 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
                 dtype: Any = None) -> Any:  # fmt: skip
     """Returns a sparse array with the given diagonals.
 
-    Args:
-        diagonals: a sequence of diagonals, or one diagonal.
-        offsets: the diagonal of each: 0 is the main one, positive ones are above it.
-        shape: the shape; by default the smallest square one.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    diagonals : array_like
+        A sequence of diagonals, or one diagonal.
+    offsets : int, default 0
+        The diagonal of each: 0 is the main one, positive ones are above it.
+    shape : int or tuple of ints, optional
+        The shape; by default the smallest square one.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse array.
 
-    Raises:
-        ValueError: if the diagonals do not match their offsets or the shape.
+    Raises
+    ------
+    ValueError
+        If the diagonals do not match their offsets or the shape.
 
-    See Also:
-        dia_array
+    See Also
+    --------
+    dia_array
 
-    Examples:
-        >>> cp.scipy.sparse.diags_array([[1.0, 2.0]], offsets=[0]).toarray()
-        array([[1., 0.],
-               [0., 2.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.diags_array([[1.0, 2.0]], offsets=[0]).toarray()
+    array([[1., 0.],
+           [0., 2.]])
     """
     return _diags(diagonals, offsets, shape, format, dtype, True)
 
@@ -228,26 +279,38 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
     """Returns an m x n matrix from the rows of `data`: column j of the row for diagonal k holds that diagonal's element
     in column j.
 
-    Args:
-        data: the diagonals, as rows.
-        diags: the diagonal of each row: 0 is the main one, positive ones are above it.
-        m: the number of rows, or the shape.
-        n: the number of columns.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    data : array_like
+        The diagonals, as rows.
+    diags : array_like
+        The diagonal of each row: 0 is the main one, positive ones are above it.
+    m : array_like, optional
+        The number of rows, or the shape.
+    n : int, optional
+        The number of columns.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    Raises:
-        ValueError: if the numbers of diagonals and offsets differ, or an offset occurs twice.
+    Raises
+    ------
+    ValueError
+        If the numbers of diagonals and offsets differ, or an offset occurs twice.
 
-    See Also:
-        diags_array, diags, dia_matrix
+    See Also
+    --------
+    diags_array, diags, dia_matrix
 
-    Examples:
-        >>> cp.scipy.sparse.spdiags([[1, 2], [3, 4]], [0, 1], 2, 2).toarray()
-        array([[1, 4],
-               [0, 2]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.spdiags([[1, 2], [3, 4]], [0, 1], 2, 2).toarray()
+    array([[1, 4],
+           [0, 2]])
     """
     values = array(convert(data))
     values = values.reshape(1, -1) if values.ndim < 2 else values
@@ -312,25 +375,38 @@ def random(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: An
            data_rvs: Any = None, *, random_state: Any = None) -> Any:  # fmt: skip
     """Returns an m x n matrix with uniform values in [0, 1) at random positions. The numbers differ from SciPy's.
 
-    Args:
-        m: the number of rows.
-        n: the number of columns.
-        density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        rng: a generator of `cuprous.random`, or a seed.
-        data_rvs: a function that takes a count and returns that many values.
-        random_state: an older name of `rng`.
+    Parameters
+    ----------
+    m : int
+        The number of rows.
+    n : int
+        The number of columns.
+    density : float, default 0.01
+        The fraction of the elements that are stored.
+    format : str, default "coo"
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
+    rng : Generator or int, optional
+        A generator of `cuprous.random`, or a seed.
+    data_rvs : callable, optional
+        A function that takes a count and returns that many values.
+    random_state : int or Generator, optional
+        An older name of `rng`.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        random_array
+    See Also
+    --------
+    random_array
 
-    Examples:
-        >>> cp.scipy.sparse.random(4, 5, density=0.5, rng=1).nnz
-        10
+    Examples
+    --------
+    >>> cp.scipy.sparse.random(4, 5, density=0.5, rng=1).nnz
+    10
     """
     return _random(m, n, density, format, dtype, rng if random_state is None else random_state, data_rvs, False)
 
@@ -339,21 +415,32 @@ def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtyp
                  data_sampler: Any = None, random_state: Any = None) -> Any:  # fmt: skip
     """Returns a sparse array with uniform values in [0, 1) at random positions. The numbers differ from SciPy's.
 
-    Args:
-        shape: the shape.
-        density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        rng: a generator of `cuprous.random`, or a seed.
-        data_sampler: a function of the keyword `size` that returns that many values.
-        random_state: an older name of `rng`.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The shape.
+    density : float, default 0.01
+        The fraction of the elements that are stored.
+    format : str, default "coo"
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
+    rng : Generator or int, optional
+        A generator of `cuprous.random`, or a seed.
+    data_sampler : callable, optional
+        A function of the keyword `size` that returns that many values.
+    random_state : int or Generator, optional
+        An older name of `rng`.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse array.
 
-    Examples:
-        >>> cp.scipy.sparse.random_array((4, 5), density=0.5, rng=1).nnz
-        10
+    Examples
+    --------
+    >>> cp.scipy.sparse.random_array((4, 5), density=0.5, rng=1).nnz
+    10
     """
     m, n = shape
     sampler = None if data_sampler is None else lambda count: data_sampler(size=count)
@@ -364,24 +451,36 @@ def rand(m: int, n: int, density: float = 0.01, format: str = "coo", dtype: Any 
          random_state: Any = None) -> Any:  # fmt: skip
     """Returns an m x n matrix with uniform values in [0, 1) at random positions.
 
-    Args:
-        m: the number of rows.
-        n: the number of columns.
-        density: the fraction of the elements that are stored.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
-        rng: a generator of `cuprous.random`, or a seed.
-        random_state: an older name of `rng`.
+    Parameters
+    ----------
+    m : int
+        The number of rows.
+    n : int
+        The number of columns.
+    density : float, default 0.01
+        The fraction of the elements that are stored.
+    format : str, default "coo"
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
+    rng : Generator or int, optional
+        A generator of `cuprous.random`, or a seed.
+    random_state : int or Generator, optional
+        An older name of `rng`.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        random, random_array
+    See Also
+    --------
+    random, random_array
 
-    Examples:
-        >>> cp.scipy.sparse.rand(4, 5, density=0.5, rng=1).nnz
-        10
+    Examples
+    --------
+    >>> cp.scipy.sparse.rand(4, 5, density=0.5, rng=1).nnz
+    10
     """
     return random(m, n, density, format, dtype, rng, random_state=random_state)
 
@@ -421,25 +520,35 @@ def _blocks(rows: list[list[Any]], format: str | None, dtype: Any, is_array: boo
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a matrix assembled from a grid of blocks; None stands for a block of zeros.
 
-    Args:
-        blocks: nested lists of matrices.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    blocks : array_like
+        Nested lists of matrices.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if one of the blocks is a sparse array.
 
-    Raises:
-        ValueError: for blocks whose extents do not match.
+    Raises
+    ------
+    ValueError
+        For blocks whose extents do not match.
 
-    See Also:
-        block_array
+    See Also
+    --------
+    block_array
 
-    Examples:
-        >>> a = cp.scipy.sparse.eye(1)
-        >>> cp.scipy.sparse.bmat([[a, None], [None, a]]).toarray()
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.eye(1)
+    >>> cp.scipy.sparse.bmat([[a, None], [None, a]]).toarray()
+    array([[1., 0.],
+           [0., 1.]])
     """
     return _blocks([list(row) for row in blocks], format, dtype)
 
@@ -448,25 +557,35 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a sparse array assembled from a grid of blocks; None stands for a block of zeros.
 
-    Args:
-        blocks: nested lists of matrices.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    blocks : array_like
+        Nested lists of matrices.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse array.
 
-    Raises:
-        ValueError: for blocks whose extents do not match.
+    Raises
+    ------
+    ValueError
+        For blocks whose extents do not match.
 
-    See Also:
-        block_diag, diags
+    See Also
+    --------
+    block_diag, diags
 
-    Examples:
-        >>> a = cp.scipy.sparse.eye_array(1)
-        >>> cp.scipy.sparse.block_array([[a, None], [None, a]]).toarray()
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.eye_array(1)
+    >>> cp.scipy.sparse.block_array([[a, None], [None, a]]).toarray()
+    array([[1., 0.],
+           [0., 1.]])
     """
     return _blocks([list(row) for row in blocks], format, dtype, True)
 
@@ -480,24 +599,34 @@ def _common_format(parts: list[Any]) -> str | None:
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices horizontally.
 
-    Args:
-        blocks: a sequence of matrices.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    blocks : array_like
+        A sequence of matrices.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if one of the blocks is a sparse array.
 
-    Raises:
-        ValueError: for blocks whose numbers of rows differ.
+    Raises
+    ------
+    ValueError
+        For blocks whose numbers of rows differ.
 
-    See Also:
-        vstack
+    See Also
+    --------
+    vstack
 
-    Examples:
-        >>> cp.scipy.sparse.hstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.eye(2)]).toarray()
-        array([[1., 0., 1., 0.],
-               [0., 1., 0., 1.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.hstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.eye(2)]).toarray()
+    array([[1., 0., 1., 0.],
+           [0., 1., 0., 1.]])
     """
     parts = list(blocks)
     return _blocks([parts], format or _common_format(parts), dtype)
@@ -507,25 +636,35 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Stacks matrices vertically.
 
-    Args:
-        blocks: a sequence of matrices.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    blocks : array_like
+        A sequence of matrices.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if one of the blocks is a sparse array.
 
-    Raises:
-        ValueError: for blocks whose numbers of columns differ.
+    Raises
+    ------
+    ValueError
+        For blocks whose numbers of columns differ.
 
-    See Also:
-        hstack
+    See Also
+    --------
+    hstack
 
-    Examples:
-        >>> cp.scipy.sparse.vstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.csr_matrix([[3.0, 4.0]])]).toarray()
-        array([[1., 0.],
-               [0., 1.],
-               [3., 4.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.vstack([cp.scipy.sparse.eye(2), cp.scipy.sparse.csr_matrix([[3.0, 4.0]])]).toarray()
+    array([[1., 0.],
+           [0., 1.],
+           [3., 4.]])
     """
     parts = list(blocks)
     return _blocks([[b] for b in parts], format or _common_format(parts), dtype)
@@ -535,21 +674,29 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Returns a block-diagonal matrix.
 
-    Args:
-        mats: a sequence of matrices, sparse or dense.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
-        dtype: the dtype of the values; by default it follows from the arguments.
+    Parameters
+    ----------
+    mats : sparse matrix or array_like
+        A sequence of matrices, sparse or dense.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    dtype : dtype, optional
+        The dtype of the values; by default it follows from the arguments.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if one of the blocks is a sparse array.
 
-    See Also:
-        block_array, diags_array
+    See Also
+    --------
+    block_array, diags_array
 
-    Examples:
-        >>> cp.scipy.sparse.block_diag(([[1, 2]], [[3]])).toarray()
-        array([[1, 2, 0],
-               [0, 0, 3]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.block_diag(([[1, 2]], [[3]])).toarray()
+    array([[1, 2, 0],
+           [0, 0, 3]])
     """
     parts, down, right = [], 0, 0
     matrices = list(mats)
@@ -566,18 +713,25 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 def kron(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker product.
 
-    Args:
-        A: a matrix, sparse or dense.
-        B: a matrix, sparse or dense.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    A : sparse matrix or array_like
+        A matrix, sparse or dense.
+    B : sparse matrix or array_like
+        A matrix, sparse or dense.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if an operand is a sparse array.
 
-    Examples:
-        >>> cp.scipy.sparse.kron(cp.scipy.sparse.eye(2), [[1, 2]]).toarray()
-        array([[1., 2., 0., 0.],
-               [0., 0., 1., 2.]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.kron(cp.scipy.sparse.eye(2), [[1, 2]]).toarray()
+    array([[1., 2., 0., 0.],
+           [0., 0., 1., 2.]])
     """
     kind = _is_array(A, B)
     a, b = _sparse(A, kind), _sparse(B, kind)
@@ -595,21 +749,30 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     """Returns the Kronecker sum of square matrices, kron(I, A) + kron(B, I).
 
-    Args:
-        A: a square matrix, sparse or dense.
-        B: a square matrix, sparse or dense.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    A : sparse matrix or array_like
+        A square matrix, sparse or dense.
+    B : sparse matrix or array_like
+        A square matrix, sparse or dense.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix; an array if an operand is a sparse array.
 
-    Raises:
-        ValueError: for matrices that are not square.
+    Raises
+    ------
+    ValueError
+        For matrices that are not square.
 
-    Examples:
-        >>> cp.scipy.sparse.kronsum([[1]], [[2, 0], [0, 3]]).toarray()
-        array([[3, 0],
-               [0, 4]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.kronsum([[1]], [[2, 0], [0, 3]]).toarray()
+    array([[3, 0],
+           [0, 4]])
     """
     kind = _is_array(A, B)
     a, b = _sparse(A, kind), _sparse(B, kind)
@@ -632,21 +795,29 @@ def _triangle(A: Any, k: int, format: str | None, lower: bool) -> Any:
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and below diagonal `k`.
 
-    Args:
-        A: a matrix, sparse or dense.
-        k: the last diagonal that is kept: 0 is the main one, positive ones are above it.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    A : sparse matrix or array_like
+        A matrix, sparse or dense.
+    k : int, default 0
+        The last diagonal that is kept: 0 is the main one, positive ones are above it.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        triu
+    See Also
+    --------
+    triu
 
-    Examples:
-        >>> cp.scipy.sparse.tril([[1, 2], [3, 4]]).toarray()
-        array([[1, 0],
-               [3, 4]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.tril([[1, 2], [3, 4]]).toarray()
+    array([[1, 0],
+           [3, 4]])
     """
     return _triangle(A, k, format, True)
 
@@ -655,21 +826,29 @@ def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     """Returns the elements on and above diagonal `k`.
 
-    Args:
-        A: a matrix, sparse or dense.
-        k: the first diagonal that is kept: 0 is the main one, positive ones are above it.
-        format: the format, "csr", "csc", "coo" or "dia"; by default the one that suits.
+    Parameters
+    ----------
+    A : sparse matrix or array_like
+        A matrix, sparse or dense.
+    k : int, default 0
+        The first diagonal that is kept: 0 is the main one, positive ones are above it.
+    format : str, optional
+        The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    See Also:
-        tril
+    See Also
+    --------
+    tril
 
-    Examples:
-        >>> cp.scipy.sparse.triu([[1, 2], [3, 4]]).toarray()
-        array([[1, 2],
-               [0, 4]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.triu([[1, 2], [3, 4]]).toarray()
+    array([[1, 2],
+           [0, 4]])
     """
     return _triangle(A, k, format, False)
 
@@ -678,15 +857,20 @@ def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
 def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
     """Returns the rows, columns and values of the nonzero elements, with duplicates summed.
 
-    Args:
-        A: a matrix, sparse or dense.
+    Parameters
+    ----------
+    A : sparse matrix or array_like
+        A matrix, sparse or dense.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of three arrays.
 
-    Examples:
-        >>> cp.scipy.sparse.find(cp.scipy.sparse.eye(2))
-        (array([0, 1], dtype=int32), array([0, 1], dtype=int32), array([1., 1.]))
+    Examples
+    --------
+    >>> cp.scipy.sparse.find(cp.scipy.sparse.eye(2))
+    (array([0, 1], dtype=int32), array([0, 1], dtype=int32), array([1., 1.]))
     """
     a = _sparse(A, True).copy()
     a.sum_duplicates()

@@ -24,22 +24,30 @@ class Coordinates(Arithmetic):
 
     A sparse array may have one axis, as results of indexing a row do.
 
-    Args:
-        arg1: a dense array, a sparse matrix (SciPy's included), a shape, or (data, (row, col)).
-        shape: the shape, if `arg1` does not determine it.
-        dtype: the dtype of the values.
-        copy: whether to copy arrays that already live on the device.
-        maxprint: has no effect; accepted as in SciPy.
+    Parameters
+    ----------
+    arg1 : array_like
+        A dense array, a sparse matrix (SciPy's included), a shape, or (data, (row, col)).
+    shape : int or tuple of ints, optional
+        The shape, if `arg1` does not determine it.
+    dtype : dtype, optional
+        The dtype of the values.
+    copy : bool, default False
+        Whether to copy arrays that already live on the device.
+    maxprint : int, optional
+        Has no effect; accepted as in SciPy.
 
-    Raises:
-        ValueError: for positions outside the shape, whose check waits for the device, and for unsupported shapes and
-            dtypes.
+    Raises
+    ------
+    ValueError
+        For positions outside the shape, whose check waits for the device, and for unsupported shapes and dtypes.
 
-    Examples:
-        >>> a = cp.scipy.sparse.coo_matrix(([5, 6], ([0, 1], [1, 0])), shape=(2, 2))
-        >>> a.toarray()
-        array([[0, 5],
-               [6, 0]])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.coo_matrix(([5, 6], ([0, 1], [1, 0])), shape=(2, 2))
+    >>> a.toarray()
+    array([[0, 5],
+           [6, 0]])
     """
 
     format = "coo"
@@ -238,8 +246,10 @@ class Coordinates(Arithmetic):
     def tocsr(self, copy: bool = False) -> Any:
         """Returns the matrix in CSR format.
 
-        Raises:
-            NotImplementedError: for an array with one axis.
+        Raises
+        ------
+        NotImplementedError
+            For an array with one axis.
         """
         self._two("tocsr")
         return self._rows()
@@ -252,8 +262,10 @@ class Coordinates(Arithmetic):
     def tocsc(self, copy: bool = False) -> Any:
         """Returns the matrix in CSC format.
 
-        Raises:
-            NotImplementedError: for an array with one axis.
+        Raises
+        ------
+        NotImplementedError
+            For an array with one axis.
         """
         self._two("tocsc")
         at = _pattern.keys(self._col, self._row, self._shape[::-1])
@@ -263,8 +275,10 @@ class Coordinates(Arithmetic):
     def toarray(self, order: str | None = None, out: ndarray | None = None) -> ndarray:
         """Returns a dense array in memory order "C" or "F", or writes to `out`.
 
-        Raises:
-            ValueError: for an `out` of another shape or dtype or together with `order`, and for an unknown `order`.
+        Raises
+        ------
+        ValueError
+            For an `out` of another shape or dtype or together with `order`, and for an unknown `order`.
         """
         if out is not None and order is not None:
             raise ValueError("order cannot be specified if out is not None")
@@ -311,8 +325,10 @@ class Coordinates(Arithmetic):
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Returns the transpose, which shares the arrays unless `copy`.
 
-        Raises:
-            ValueError: if `axes` is neither None nor (1, 0).
+        Raises
+        ------
+        ValueError
+            If `axes` is neither None nor (1, 0).
         """
         if self._flat:
             return self.copy() if copy else self

@@ -24,23 +24,31 @@ class Diagonals(Arithmetic):
 
     Elements of `data` outside the matrix are ignored.
 
-    Args:
-        arg1: a dense array, a sparse matrix (SciPy's included), a shape, or (data, offsets).
-        shape: the shape, which (data, offsets) needs.
-        dtype: the dtype of the values.
-        copy: whether to copy arrays that already live on the device.
-        maxprint: has no effect; accepted as in SciPy.
+    Parameters
+    ----------
+    arg1 : array_like
+        A dense array, a sparse matrix (SciPy's included), a shape, or (data, offsets).
+    shape : int or tuple of ints, optional
+        The shape, which (data, offsets) needs.
+    dtype : dtype, optional
+        The dtype of the values.
+    copy : bool, default False
+        Whether to copy arrays that already live on the device.
+    maxprint : int, optional
+        Has no effect; accepted as in SciPy.
 
-    Raises:
-        ValueError: for offsets that occur twice, whose check waits for the device, and for unsupported shapes and
-            dtypes.
+    Raises
+    ------
+    ValueError
+        For offsets that occur twice, whose check waits for the device, and for unsupported shapes and dtypes.
 
-    Examples:
-        >>> a = cp.scipy.sparse.dia_matrix(([[1, 2, 3], [4, 5, 6]], [0, -1]), shape=(3, 3))
-        >>> a.toarray()
-        array([[1, 0, 0],
-               [4, 2, 0],
-               [0, 5, 3]])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.dia_matrix(([[1, 2, 3], [4, 5, 6]], [0, -1]), shape=(3, 3))
+    >>> a.toarray()
+    array([[1, 0, 0],
+           [4, 2, 0],
+           [0, 5, 3]])
     """
 
     format = "dia"
@@ -222,8 +230,10 @@ class Diagonals(Arithmetic):
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         """Returns the transpose, which has its own memory.
 
-        Raises:
-            ValueError: if `axes` is neither None nor (1, 0).
+        Raises
+        ------
+        ValueError
+            If `axes` is neither None nor (1, 0).
         """
         check_swap(axes)
         m, n = self._shape
@@ -255,8 +265,10 @@ class Diagonals(Arithmetic):
     def count_nonzero(self, axis: int | None = None) -> int:
         """Counts the values that are not zero.
 
-        Raises:
-            NotImplementedError: for an axis, as SciPy.
+        Raises
+        ------
+        NotImplementedError
+            For an axis, as SciPy.
         """
         if axis is not None:
             raise NotImplementedError("count_nonzero over an axis is not implemented for DIA format")

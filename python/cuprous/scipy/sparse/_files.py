@@ -11,20 +11,26 @@ from cuprous.scipy.sparse._checks import FORMATS
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
     """Saves a matrix in a file that `scipy.sparse.load_npz` can also read.
 
-    Args:
-        file: the name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
-        matrix: the sparse matrix.
-        compressed: whether to compress the file.
+    Parameters
+    ----------
+    file : str
+        The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
+    matrix : sparse matrix
+        The sparse matrix.
+    compressed : bool, default True
+        Whether to compress the file.
 
-    See Also:
-        cuprous.scipy.sparse.load_npz, cuprous.savez, cuprous.savez_compressed
+    See Also
+    --------
+    cuprous.scipy.sparse.load_npz, cuprous.savez, cuprous.savez_compressed
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
-        >>> file.getvalue()[:2]
-        b'PK'
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
+    >>> file.getvalue()[:2]
+    b'PK'
     """
     import scipy.sparse
 
@@ -34,26 +40,34 @@ def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
 def load_npz(file: Any) -> Any:
     """Loads a file written by `save_npz` (SciPy's included), in the format that was saved.
 
-    Args:
-        file: the name of a file, or a file opened for reading bytes.
+    Parameters
+    ----------
+    file : str, path-like or file
+        The name of a file, or a file opened for reading bytes.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    Raises:
-        NotImplementedError: for the format bsr.
+    Raises
+    ------
+    NotImplementedError
+        For the format bsr.
 
-    See Also:
-        cuprous.scipy.sparse.save_npz, cuprous.load
+    See Also
+    --------
+    cuprous.scipy.sparse.save_npz, cuprous.load
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
-        >>> _ = file.seek(0)
-        >>> cp.scipy.sparse.load_npz(file).toarray()
-        array([[1., 0.],
-               [0., 1.]])
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> cp.scipy.sparse.save_npz(file, cp.scipy.sparse.eye(2, format="csr"))
+    >>> _ = file.seek(0)
+    >>> cp.scipy.sparse.load_npz(file).toarray()
+    array([[1., 0.],
+           [0., 1.]])
     """
     import scipy.sparse
 

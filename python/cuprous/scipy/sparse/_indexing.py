@@ -117,8 +117,10 @@ def _pick_minor(a: Any, item: Axis) -> Any:
 def _common(rows: ndarray, columns: ndarray) -> tuple[int, ...]:
     """Returns the shape that two index arrays broadcast to.
 
-    Raises:
-        IndexError: if they do not broadcast.
+    Raises
+    ------
+    IndexError
+        If they do not broadcast.
     """
     try:
         return broadcast_shapes(rows.shape, columns.shape)
@@ -211,9 +213,12 @@ def _flat(values: ndarray, shape: tuple[int, ...]) -> ndarray:
 def assign(a: Any, key: Any, value: Any) -> None:
     """Implements `a[key] = value` for a compressed matrix.
 
-    Raises:
-        ValueError: for values that do not broadcast to the indexed shape.
-        IndexError: for index arrays that do not broadcast.
+    Raises
+    ------
+    ValueError
+        For values that do not broadcast to the indexed shape.
+    IndexError
+        For index arrays that do not broadcast.
     """
     axes = _axes(key, a._shape)
     if axes is None:

@@ -43,9 +43,12 @@ def coordinates(values: ndarray, row: ndarray, col: ndarray, dense: ndarray, row
 def dense(a: Any, b: ndarray) -> ndarray:
     """Multiplies a sparse matrix by a dense vector or matrix.
 
-    Raises:
-        ValueError: if the shapes do not match.
-        NotImplementedError: for a sparse array and more than two axes.
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
+    NotImplementedError
+        For a sparse array and more than two axes.
     """
     if b.ndim > 2:
         if a._is_array:  # SciPy's have such products
@@ -66,8 +69,10 @@ def sparse(a: Any, b: Any) -> Any:
 
     Needs memory for all terms: each value of `a` contributes as many as the matching row of `b` has values.
 
-    Raises:
-        ValueError: if the shapes do not match.
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
     """
     if a.ndim == 1 or b.ndim == 1:
         raise NotImplementedError("[matmul] sparse arrays with one axis are not supported; convert one with toarray()")

@@ -17,9 +17,12 @@ from cuprous.scipy.sparse._product import _ROUTINE
 def reduction_axis(axis: Any) -> int:
     """Returns an axis as 0 or 1.
 
-    Raises:
-        TypeError: for axes that are not integers.
-        ValueError: for axes out of range.
+    Raises
+    ------
+    TypeError
+        For axes that are not integers.
+    ValueError
+        For axes out of range.
     """
     if isinstance(axis, tuple):
         raise TypeError("Tuples are not accepted for the 'axis' parameter. Please pass in one of the following: "

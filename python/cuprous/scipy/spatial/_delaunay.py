@@ -12,27 +12,42 @@ from cuprous._common.operands import on_array_device
 class Delaunay:
     """The Delaunay triangulation of points. It is computed on the host by SciPy.
 
-    Args:
-        points: the points, one a row.
-        furthest_site: whether to compute the triangulation of the farthest points.
-        incremental: not supported.
-        qhull_options: options of Qhull.
+    Parameters
+    ----------
+    points : array_like
+        The points, one a row.
+    furthest_site : bool, default False
+        Whether to compute the triangulation of the farthest points.
+    incremental : bool, default False
+        Not supported.
+    qhull_options : str, optional
+        Options of Qhull.
 
-    Attributes:
-        points: the points as float64.
-        simplices: the indices of the corners of each simplex, int32.
-        neighbors: the indices of the neighbors opposite of each corner, -1 for none.
-        convex_hull: the indices of the corners of each face of the hull.
+    Attributes
+    ----------
+    points : array_like
+        The points as float64.
+    simplices : object
+        The indices of the corners of each simplex, int32.
+    neighbors : object
+        The indices of the neighbors opposite of each corner, -1 for none.
+    convex_hull : object
+        The indices of the corners of each face of the hull.
 
-    Raises:
-        NotImplementedError: for `incremental`.
-        ValueError: for points that are not 2-d, not real or not finite, or of fewer than two coordinates.
-        ImportError: if SciPy is not installed.
+    Raises
+    ------
+    NotImplementedError
+        For `incremental`.
+    ValueError
+        For points that are not 2-d, not real or not finite, or of fewer than two coordinates.
+    ImportError
+        If SciPy is not installed.
 
-    Examples:
-        >>> mesh = cp.scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-        >>> mesh.find_simplex([[0.2, 0.2], [2.0, 2.0]])
-        array([ 0, -1], dtype=int32)
+    Examples
+    --------
+    >>> mesh = cp.scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> mesh.find_simplex([[0.2, 0.2], [2.0, 2.0]])
+    array([ 0, -1], dtype=int32)
     """
 
     @on_array_device
@@ -64,21 +79,30 @@ class Delaunay:
     def find_simplex(self, xi: Any, bruteforce: bool = False, tol: float | None = None) -> ndarray:
         """Finds the simplices in which points lie, on the host.
 
-        Args:
-            xi: the points, along the last axis.
-            bruteforce: whether to try all simplices.
-            tol: how far outside of a simplex a point may be.
+        Parameters
+        ----------
+        xi : array_like
+            The points, along the last axis.
+        bruteforce : bool, default False
+            Whether to try all simplices.
+        tol : float, optional
+            How far outside of a simplex a point may be.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An int32 array of the indices, -1 for points outside of all simplices.
 
-        Raises:
-            ValueError: for points of another number of coordinates.
+        Raises
+        ------
+        ValueError
+            For points of another number of coordinates.
 
-        Examples:
-            >>> mesh = cp.scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-            >>> mesh.find_simplex([0.2, 0.2])
-            array(0, dtype=int32)
+        Examples
+        --------
+        >>> mesh = cp.scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> mesh.find_simplex([0.2, 0.2])
+        array(0, dtype=int32)
         """
         import numpy as np
 

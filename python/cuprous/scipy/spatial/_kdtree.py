@@ -23,25 +23,36 @@ _map = _core.map
 def distance_matrix(x: Any, y: Any, p: float = 2.0, threshold: int = 1000000) -> ndarray:
     """Returns the distances between the rows of two matrices.
 
-    Args:
-        x: m rows.
-        y: n rows of the same length.
-        p: the order of Minkowski's norm, from 1 to infinity.
-        threshold: has no effect: no large temporary arrays are made.
+    Parameters
+    ----------
+    x : array_like
+        m rows.
+    y : array_like
+        n rows of the same length.
+    p : float, default 2.0
+        The order of Minkowski's norm, from 1 to infinity.
+    threshold : int, default 1000000
+        Has no effect: no large temporary arrays are made.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         float64 of shape (m, n).
 
-    Raises:
-        ValueError: for rows of different lengths, arrays that are not 2-d or complex, and orders below 1.
+    Raises
+    ------
+    ValueError
+        For rows of different lengths, arrays that are not 2-d or complex, and orders below 1.
 
-    See Also:
-        distance.cdist
+    See Also
+    --------
+    distance.cdist
 
-    Examples:
-        >>> cp.scipy.spatial.distance_matrix([[0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
-        array([[1.        , 1.41421356],
-               [1.41421356, 1.        ]])
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance_matrix([[0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [1.0, 1.0]])
+    array([[1.        , 1.41421356],
+           [1.41421356, 1.        ]])
     """
     operator.index(threshold)
     a, b = array(x), array(y)
@@ -53,32 +64,49 @@ def distance_matrix(x: Any, y: Any, p: float = 2.0, threshold: int = 1000000) ->
 class KDTree:
     """Points of which the nearest ones can be found, with the methods of `scipy.spatial.KDTree`.
 
-    Args:
-        data: n points of m coordinates, one a row.
-        leafsize: has no effect: there is no tree.
-        compact_nodes: has no effect.
-        copy_data: whether to copy `data`, so that later writes to it have no effect.
-        balanced_tree: has no effect.
-        boxsize: the extent after which space repeats itself, one or one for each coordinate; 0 for none.
+    Parameters
+    ----------
+    data : array_like
+        n points of m coordinates, one a row.
+    leafsize : int, default 10
+        Has no effect: there is no tree.
+    compact_nodes : bool, default True
+        Has no effect.
+    copy_data : bool, default False
+        Whether to copy `data`, so that later writes to it have no effect.
+    balanced_tree : bool, default True
+        Has no effect.
+    boxsize : int or tuple of ints, optional
+        The extent after which space repeats itself, one or one for each coordinate; 0 for none.
 
-    Attributes:
-        data: the points as float64.
-        n: their number.
-        m: their number of coordinates.
-        mins: the least of each coordinate.
-        maxes: the greatest of each coordinate.
+    Attributes
+    ----------
+    data : array_like
+        The points as float64.
+    n : array_like
+        Their number.
+    m : array_like
+        Their number of coordinates.
+    mins : object
+        The least of each coordinate.
+    maxes : object
+        The greatest of each coordinate.
 
-    Raises:
-        ValueError: for points that are not 2-d, not real or not finite, or that lie outside the box.
+    Raises
+    ------
+    ValueError
+        For points that are not 2-d, not real or not finite, or that lie outside the box.
 
-    See Also:
-        distance.cdist
+    See Also
+    --------
+    distance.cdist
 
-    Examples:
-        >>> tree = cp.scipy.spatial.KDTree([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
-        >>> distances, indices = tree.query([[2.0, 4.0], [6.0, 7.0]])
-        >>> distances, indices
-        (array([1., 1.]), array([1, 2]))
+    Examples
+    --------
+    >>> tree = cp.scipy.spatial.KDTree([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> distances, indices = tree.query([[2.0, 4.0], [6.0, 7.0]])
+    >>> distances, indices
+    (array([1., 1.]), array([1, 2]))
     """
 
     @on_array_device
@@ -159,25 +187,37 @@ class KDTree:
     ) -> tuple[ndarray, ndarray]:  # fmt: skip
         """Finds the nearest points.
 
-        Args:
-            x: the points to which they are near, along the last axis.
-            k: the number of nearest points, or a sequence of their ranks, which begin with 1.
-            eps: a relative error that is allowed; the exact points are found.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            distance_upper_bound: only nearer points are found.
-            workers: has no effect.
+        Parameters
+        ----------
+        x : array_like
+            The points to which they are near, along the last axis.
+        k : int, default 1
+            The number of nearest points, or a sequence of their ranks, which begin with 1.
+        eps : float, default 0.0
+            A relative error that is allowed; the exact points are found.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        distance_upper_bound : float, optional
+            Only nearer points are found.
+        workers : int, default 1
+            Has no effect.
 
-        Returns:
+        Returns
+        -------
+        pair of ndarrays
             The distances, and the indices of the points, of the shape of `x` with `k` (unless it is 1) for the
             last axis. Missing points have the distance infinity and the index n.
 
-        Raises:
-            ValueError: for points of another length or that are not finite, and invalid `k`, `eps` and `p`.
+        Raises
+        ------
+        ValueError
+            For points of another length or that are not finite, and invalid `k`, `eps` and `p`.
 
-        Examples:
-            >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
-            >>> tree.query([2.0], k=2)
-            (array([1., 2.]), array([1, 0]))
+        Examples
+        --------
+        >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
+        >>> tree.query([2.0], k=2)
+        (array([1., 2.]), array([1, 0]))
         """
         ranks = _ranks(k)
         _checked_eps(eps)
@@ -214,26 +254,39 @@ class KDTree:
     ) -> Any:  # fmt: skip
         """Finds the points within a distance.
 
-        Args:
-            x: the points around which they lie, along the last axis.
-            r: the distance, or one for each of `x`.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            eps: a relative error that is allowed; the exact points are found.
-            workers: has no effect.
-            return_sorted: has no effect: indices rise.
-            return_length: whether to return the numbers of points instead.
+        Parameters
+        ----------
+        x : array_like
+            The points around which they lie, along the last axis.
+        r : object
+            The distance, or one for each of `x`.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        eps : float, default 0.0
+            A relative error that is allowed; the exact points are found.
+        workers : int, default 1
+            Has no effect.
+        return_sorted : bool, optional
+            Has no effect: indices rise.
+        return_length : bool, default False
+            Whether to return the numbers of points instead.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             For one point an array of the indices. For several points a list of such arrays, as in CuPy. The numbers are
             an array of the shape of `x` without its last axis.
 
-        Raises:
-            ValueError: for points of another length or that are not finite, and invalid `eps` and `p`.
+        Raises
+        ------
+        ValueError
+            For points of another length or that are not finite, and invalid `eps` and `p`.
 
-        Examples:
-            >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
-            >>> tree.query_ball_point([2.0], 2.0)
-            array([0, 1])
+        Examples
+        --------
+        >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
+        >>> tree.query_ball_point([2.0], 2.0)
+        array([0, 1])
         """
         _checked_eps(eps)
         operator.index(workers)
@@ -257,22 +310,32 @@ class KDTree:
     def query_ball_tree(self, other: KDTree, r: float, p: float = 2.0, eps: float = 0.0) -> list[ndarray]:
         """Finds the points of another tree within a distance of each point.
 
-        Args:
-            other: the other tree.
-            r: the distance.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            eps: a relative error that is allowed; the exact points are found.
+        Parameters
+        ----------
+        other : KDTree
+            The other tree.
+        r : float
+            The distance.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        eps : float, default 0.0
+            A relative error that is allowed; the exact points are found.
 
-        Returns:
+        Returns
+        -------
+        list of ndarrays
             For each point an array of the indices of points of `other`.
 
-        Raises:
-            ValueError: for trees of other dimensions, and invalid `eps` and `p`.
+        Raises
+        ------
+        ValueError
+            For trees of other dimensions, and invalid `eps` and `p`.
 
-        Examples:
-            >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
-            >>> tree.query_ball_tree(tree, 3.0)
-            [array([0, 1]), array([0, 1, 2]), array([1, 2])]
+        Examples
+        --------
+        >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
+        >>> tree.query_ball_tree(tree, 3.0)
+        [array([0, 1]), array([0, 1, 2]), array([1, 2])]
         """
         self._checked_other(other, "query_ball_tree")
         found: list[ndarray] = other.query_ball_point(self.data, r, p, eps)
@@ -282,22 +345,32 @@ class KDTree:
     def query_pairs(self, r: float, p: float = 2.0, eps: float = 0.0, output_type: str = "ndarray") -> Any:
         """Finds the pairs of points within a distance.
 
-        Args:
-            r: the distance.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            eps: a relative error that is allowed; the exact pairs are found.
-            output_type: "ndarray", which is the default as in CuPy, or "set".
+        Parameters
+        ----------
+        r : float
+            The distance.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        eps : float, default 0.0
+            A relative error that is allowed; the exact pairs are found.
+        output_type : str, default "ndarray"
+            "ndarray", which is the default as in CuPy, or "set".
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of the pairs (i, j) with i < j, one a row, or a set of tuples.
 
-        Raises:
-            ValueError: for an unknown `output_type`, and invalid `eps` and `p`.
+        Raises
+        ------
+        ValueError
+            For an unknown `output_type`, and invalid `eps` and `p`.
 
-        Examples:
-            >>> cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]]).query_pairs(3.0)
-            array([[0, 1],
-                   [1, 2]])
+        Examples
+        --------
+        >>> cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]]).query_pairs(3.0)
+        array([[0, 1],
+               [1, 2]])
         """
         if output_type not in ("ndarray", "set"):
             raise ValueError("Invalid output type")
@@ -317,25 +390,36 @@ class KDTree:
     ) -> ndarray:
         """Counts the pairs of a point and one of another tree within distances.
 
-        Args:
-            other: the other tree.
-            r: the distance, or an array of them.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            weights: the weights of the points, or a pair of the weights of the points of both trees, each perhaps
-                None; a pair counts as the product.
-            cumulative: whether to count all pairs up to each distance; otherwise those beyond the distance before it.
+        Parameters
+        ----------
+        other : KDTree
+            The other tree.
+        r : array_like
+            The distance, or an array of them.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        weights : array_like, optional
+            The weights of the points, or a pair of the weights of the points of both trees, each perhaps None; a pair
+            counts as the product.
+        cumulative : bool, default True
+            Whether to count all pairs up to each distance; otherwise those beyond the distance before it.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array of the shape of `r`: int64, or float64 with weights.
 
-        Raises:
-            ValueError: for trees of other dimensions, one array of weights for two trees, weights of another number,
-                distances that decrease without `cumulative`, and invalid `p`.
+        Raises
+        ------
+        ValueError
+            For trees of other dimensions, one array of weights for two trees, weights of another number, distances that
+            decrease without `cumulative`, and invalid `p`.
 
-        Examples:
-            >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
-            >>> tree.count_neighbors(tree, [0.0, 3.0, 6.0])
-            array([3, 7, 9])
+        Examples
+        --------
+        >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
+        >>> tree.count_neighbors(tree, [0.0, 3.0, 6.0])
+        array([3, 7, 9])
         """
         self._checked_other(other, "count_neighbors")
         radii = _core.cast(array(r), "float64")
@@ -366,25 +450,35 @@ class KDTree:
     ) -> Any:
         """Returns the distances to the points of another tree, without those that are larger than a bound.
 
-        Args:
-            other: the other tree.
-            max_distance: the bound.
-            p: the order of Minkowski's norm, from 1 to infinity.
-            output_type: "coo_matrix", which is the default as in CuPy, "ndarray" for a dense matrix with zeros for
-                larger distances, as in CuPy, or "dict".
+        Parameters
+        ----------
+        other : KDTree
+            The other tree.
+        max_distance : float
+            The bound.
+        p : float, default 2.0
+            The order of Minkowski's norm, from 1 to infinity.
+        output_type : str, default "coo_matrix"
+            "coo_matrix", which is the default as in CuPy, "ndarray" for a dense matrix with zeros for larger distances,
+            as in CuPy, or "dict".
 
-        Returns:
+        Returns
+        -------
+        sparse matrix
             A sparse matrix, an array or a dict of pairs of indices.
 
-        Raises:
-            ValueError: for trees of other dimensions, an unknown `output_type`, and invalid `p`.
+        Raises
+        ------
+        ValueError
+            For trees of other dimensions, an unknown `output_type`, and invalid `p`.
 
-        Examples:
-            >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
-            >>> tree.sparse_distance_matrix(tree, 3.0).toarray()
-            array([[0., 3., 0.],
-                   [3., 0., 3.],
-                   [0., 3., 0.]])
+        Examples
+        --------
+        >>> tree = cp.scipy.spatial.KDTree([[0.0], [3.0], [6.0]])
+        >>> tree.sparse_distance_matrix(tree, 3.0).toarray()
+        array([[0., 3., 0.],
+               [3., 0., 3.],
+               [0., 3., 0.]])
         """
         if output_type not in ("coo_matrix", "ndarray", "dict"):
             raise ValueError("Invalid output type")

@@ -92,8 +92,10 @@ def _inverse_covariance(rows: list[ndarray]) -> ndarray:
     """Returns the inverse covariance matrix by Gauss-Jordan elimination of all columns at once. The matrix is small and
     positive definite.
 
-    Raises:
-        ValueError: if there are not more rows than columns, as the covariance is then singular.
+    Raises
+    ------
+    ValueError
+        If there are not more rows than columns, as the covariance is then singular.
     """
     x = cp.concatenate(rows)
     m, n = x.shape
@@ -137,27 +139,39 @@ def _write_out(result: ndarray, out: Any) -> ndarray:
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
     """Returns the distances between each row of `XA` and each row of `XB`.
 
-    Args:
-        XA: m rows.
-        XB: n rows of the same length.
-        metric: "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis",
-            "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis" (with `VI`), or,
-            for truth values, "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule". All except
-            "chebyshev", "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
-        out: a float64 array of shape (m, n) that receives the result.
-        **kwargs: parameters of the metric.
+    Parameters
+    ----------
+    XA : array_like
+        m rows.
+    XB : array_like
+        n rows of the same length.
+    metric : str, default "euclidean"
+        "euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra", "braycurtis",
+        "hamming", "jensenshannon", "minkowski" (with `p`), "seuclidean" (with `V`), "mahalanobis" (with `VI`), or, for
+        truth values, "dice", "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule". All except "chebyshev",
+        "jensenshannon", "mahalanobis" and "seuclidean" take weights `w` of the columns.
+    out : ndarray, optional
+        A float64 array of shape (m, n) that receives the result.
+    **kwargs : any
+        Parameters of the metric.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         float64 of shape (m, n).
 
-    Raises:
-        ValueError: for arrays that are not 2-d or complex, rows of different lengths, and an unsuitable `out`.
-        NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
+    Raises
+    ------
+    ValueError
+        For arrays that are not 2-d or complex, rows of different lengths, and an unsuitable `out`.
+    NotImplementedError
+        For other metrics, functions, and arguments that the metric does not take.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.cdist([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0]])
-        array([[5.        ],
-               [3.60555128]])
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.cdist([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0]])
+    array([[5.        ],
+           [3.60555128]])
     """
     a, b = _rows(XA, "XA"), _rows(XB, "XB")
     if a.shape[1] != b.shape[1]:
@@ -173,25 +187,37 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> ndarray:
     """Returns the distances between the rows of a matrix as a vector: rows 0 and 1, 0 and 2, …, 1 and 2, ….
 
-    Args:
-        X: m rows.
-        metric: the metric, as for `cdist`.
-        out: a float64 array of shape (m (m - 1) / 2,) to write to.
-        **kwargs: parameters of the metric.
+    Parameters
+    ----------
+    X : array_like
+        m rows.
+    metric : str, default "euclidean"
+        The metric, as for `cdist`.
+    out : ndarray, optional
+        A float64 array of shape (m (m - 1) / 2,) to write to.
+    **kwargs : any
+        Parameters of the metric.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         Float64 of shape (m (m - 1) / 2,).
 
-    Raises:
-        ValueError: for arrays that are not 2-d or complex, and an unsuitable `out`.
-        NotImplementedError: for other metrics, functions, and arguments that the metric does not take.
+    Raises
+    ------
+    ValueError
+        For arrays that are not 2-d or complex, and an unsuitable `out`.
+    NotImplementedError
+        For other metrics, functions, and arguments that the metric does not take.
 
-    See Also:
-        squareform
+    See Also
+    --------
+    squareform
 
-    Examples:
-        >>> cp.scipy.spatial.distance.pdist([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
-        array([5.        , 1.        , 4.24264069])
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.pdist([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
+    array([5.        , 1.        , 4.24264069])
     """
     a = _rows(X, "X")
     found = _metric("pdist", metric, [a], kwargs)
@@ -206,22 +232,31 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
     """Converts a vector of distances, as returned by `pdist`, to the symmetric matrix, and back.
 
-    Args:
-        X: a vector or matrix.
-        force: "tovector" or "tomatrix": raises if `X` already has that form.
-        checks: whether to check that a matrix is symmetric with a zero diagonal, which waits for the device.
+    Parameters
+    ----------
+    X : array_like
+        A vector or matrix.
+    force : str, default "no"
+        "tovector" or "tomatrix": raises if `X` already has that form.
+    checks : bool, default True
+        Whether to check that a matrix is symmetric with a zero diagonal, which waits for the device.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A matrix, or a vector.
 
-    Raises:
-        ValueError: for arrays of neither form, and for failures of `checks` and `force`.
+    Raises
+    ------
+    ValueError
+        For arrays of neither form, and for failures of `checks` and `force`.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.squareform([1.0, 2.0, 3.0])
-        array([[0., 1., 2.],
-               [1., 0., 3.],
-               [2., 3., 0.]])
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.squareform([1.0, 2.0, 3.0])
+    array([[0., 1., 2.],
+           [1., 0., 3.],
+           [2., 3., 0.]])
     """
     a = array(X)
     if force.lower() == "tomatrix" and a.ndim != 1:
@@ -285,21 +320,31 @@ _EXAMPLES = {
 }  # fmt: skip
 _DOC = """Returns the {name} distance of two vectors, optionally weighted.
 
-Args:
-    u: the first vector.
-    v: the second vector, of the same length.
-    w: the weights of the elements; by default all are one.
+Parameters
+----------
+u : array_like
+    The first vector.
+v : array_like
+    The second vector, of the same length.
+w : array_like, optional
+    The weights of the elements; by default all are one.
 
-Returns:
+Returns
+-------
+ndarray
     A 0-d array, float64.
 
-Raises:
-    ValueError: for vectors that are not 1-d or differ in length.
-    NotImplementedError: for complex numbers, and for weights of a metric without them.
+Raises
+------
+ValueError
+    For vectors that are not 1-d or differ in length.
+NotImplementedError
+    For complex numbers, and for weights of a metric without them.
 
-Examples:
-    >>> cp.scipy.spatial.distance.{name}({example})
-    {result}
+Examples
+--------
+>>> cp.scipy.spatial.distance.{name}({example})
+{result}
 """
 
 
@@ -325,21 +370,31 @@ braycurtis, chebyshev, sokalsneath, sqeuclidean, yule = map(
 def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
     """Returns the p-norm of the difference of two vectors, optionally weighted.
 
-    Args:
-        u: the first vector.
-        v: the second vector.
-        p: the exponent.
-        w: the weights of the elements.
+    Parameters
+    ----------
+    u : array_like
+        The first vector.
+    v : array_like
+        The second vector.
+    p : float, default 2
+        The exponent.
+    w : array_like, optional
+        The weights of the elements.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array.
 
-    Raises:
-        ValueError: for vectors that are not 1-d or differ in length.
+    Raises
+    ------
+    ValueError
+        For vectors that are not 1-d or differ in length.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.minkowski([0.0, 0.0], [1.0, 1.0], p=1)
-        array(2.)
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.minkowski([0.0, 0.0], [1.0, 1.0], p=1)
+    array(2.)
     """
     a, b = _vectors("minkowski", u, v)
     return _metric("minkowski", "minkowski", [a], {"p": p, "w": w})(a, b)
@@ -348,20 +403,29 @@ def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
 def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
     """Returns the Euclidean distance of two vectors, scaled by the standard deviations; `V` holds the variances.
 
-    Args:
-        u: the first vector.
-        v: the second vector.
-        V: the variances.
+    Parameters
+    ----------
+    u : array_like
+        The first vector.
+    v : array_like
+        The second vector.
+    V : array_like
+        The variances.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array.
 
-    Raises:
-        ValueError: for vectors that are not 1-d or differ in length.
+    Raises
+    ------
+    ValueError
+        For vectors that are not 1-d or differ in length.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.seuclidean([0.0, 0.0], [2.0, 2.0], [4.0, 4.0])
-        array(1.41421356)
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.seuclidean([0.0, 0.0], [2.0, 2.0], [4.0, 4.0])
+    array(1.41421356)
     """
     a, b = _vectors("seuclidean", u, v)
     return _metric("seuclidean", "seuclidean", [a], {"V": V})(a, b)
@@ -370,20 +434,29 @@ def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
 def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
     """Returns the distance of two vectors under the inverse covariance matrix `VI`.
 
-    Args:
-        u: the first vector.
-        v: the second vector.
-        VI: the inverse covariance matrix.
+    Parameters
+    ----------
+    u : array_like
+        The first vector.
+    v : array_like
+        The second vector.
+    VI : array_like
+        The inverse covariance matrix.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A 0-d array.
 
-    Raises:
-        ValueError: for vectors that are not 1-d or differ in length.
+    Raises
+    ------
+    ValueError
+        For vectors that are not 1-d or differ in length.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.mahalanobis([1.0, 0.0], [0.0, 1.0], [[1.0, 0.0], [0.0, 1.0]])
-        array(1.41421356)
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.mahalanobis([1.0, 0.0], [0.0, 1.0], [[1.0, 0.0], [0.0, 1.0]])
+    array(1.41421356)
     """
     a, b = _vectors("mahalanobis", u, v)
     return _metric("mahalanobis", "mahalanobis", [a], {"VI": VI})(a, b)
@@ -392,22 +465,33 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
 def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, keepdims: bool = False) -> ndarray:
     """Returns the square root of the Jensen-Shannon divergence of distributions along an axis, after normalizing them.
 
-    Args:
-        p, q: unnormalized probabilities, which broadcast.
-        base: the base of the logarithm; e if None.
-        axis: the axis.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    p, q : array_like
+        Unnormalized probabilities, which broadcast.
+    base : float, optional
+        The base of the logarithm; e if None.
+    axis : int, default 0
+        The axis.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        AxisError: if the axis does not exist.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    AxisError
+        If the axis does not exist.
+    TypeError
+        For complex numbers.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.jensenshannon([0.5, 0.5], [1.0, 0.0])
-        array(0.4645014)
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.jensenshannon([0.5, 0.5], [1.0, 0.0])
+    array(0.4645014)
     """
     a, b = array(p), array(q)
     a, b = (x / cp.sum(x, axis=axis, keepdims=True) for x in (a, b))
@@ -423,21 +507,30 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
     """Returns the directed Hausdorff distance: the greatest distance of a point of `u` to its nearest in `v`, and both
     indices.
 
-    Args:
-        u: m points, as rows.
-        v: n points of the same dimension.
-        rng: ignored; in SciPy it selects among equally far points, here the first is returned.
+    Parameters
+    ----------
+    u : array_like
+        m points, as rows.
+    v : array_like
+        n points of the same dimension.
+    rng : int, default 0
+        Ignored; in SciPy it selects among equally far points, here the first is returned.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         A tuple of the distance, a 0-d array, and the indices of the two points.
 
-    Raises:
-        ValueError: for arrays that are not 2-d or complex, points of different dimension, and empty arrays.
+    Raises
+    ------
+    ValueError
+        For arrays that are not 2-d or complex, points of different dimension, and empty arrays.
 
-    Examples:
-        >>> u, v = cp.asarray([[0.0, 0.0], [1.0, 0.0]]), cp.asarray([[0.0, 1.0]])
-        >>> float(cp.scipy.spatial.distance.directed_hausdorff(u, v)[0])
-        1.4142135623730951
+    Examples
+    --------
+    >>> u, v = cp.asarray([[0.0, 0.0], [1.0, 0.0]]), cp.asarray([[0.0, 1.0]])
+    >>> float(cp.scipy.spatial.distance.directed_hausdorff(u, v)[0])
+    1.4142135623730951
     """
     a, b = _rows(u, "u"), _rows(v, "v")
     if a.shape[1] != b.shape[1]:
@@ -454,22 +547,32 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
 def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None = "D", warning: bool = False) -> bool:
     """Returns true if an array is a symmetric matrix with a zero diagonal. Waits for the device.
 
-    Args:
-        D: the array.
-        tol: the tolerance for asymmetry, and for the diagonal.
-        throw: whether to raise if it is not.
-        name: the name of the array in messages.
-        warning: whether to warn if it is not.
+    Parameters
+    ----------
+    D : array_like
+        The array.
+    tol : float, default 0.0
+        The tolerance for asymmetry, and for the diagonal.
+    throw : bool, default False
+        Whether to raise if it is not.
+    name : str or None, default "D"
+        The name of the array in messages.
+    warning : bool, default False
+        Whether to warn if it is not.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        ValueError: with the reason, if `throw` is set.
+    Raises
+    ------
+    ValueError
+        With the reason, if `throw` is set.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.is_valid_dm([[0.0, 2.0], [2.0, 0.0]])
-        True
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.is_valid_dm([[0.0, 2.0], [2.0, 0.0]])
+    True
     """
     a = array(D)
     which = f"Distance matrix '{name}'" if name else "Distance matrix"
@@ -490,21 +593,30 @@ def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None 
 def is_valid_y(y: Any, warning: bool = False, throw: bool = False, name: str | None = None) -> bool:
     """Returns true if an array is a vector of all pairwise distances of some points.
 
-    Args:
-        y: the array.
-        warning: whether to warn if it is not.
-        throw: whether to raise if it is not.
-        name: the name of the array in messages.
+    Parameters
+    ----------
+    y : array_like
+        The array.
+    warning : bool, default False
+        Whether to warn if it is not.
+    throw : bool, default False
+        Whether to raise if it is not.
+    name : str, optional
+        The name of the array in messages.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        ValueError: with the reason, if `throw` is set.
+    Raises
+    ------
+    ValueError
+        With the reason, if `throw` is set.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.is_valid_y([1.0, 2.0, 3.0])
-        True
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.is_valid_y([1.0, 2.0, 3.0])
+    True
     """
     a = array(y)
     which = f"Condensed distance matrix {name!r} " if name else "Condensed distance matrix "
@@ -534,18 +646,24 @@ def _points(distances: int) -> int:
 def num_obs_dm(d: Any) -> int:
     """Returns the number of points of a distance matrix.
 
-    Args:
-        d: a distance matrix.
+    Parameters
+    ----------
+    d : float
+        A distance matrix.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        ValueError: for other arrays.
+    Raises
+    ------
+    ValueError
+        For other arrays.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.num_obs_dm([[0.0, 2.0], [2.0, 0.0]])
-        2
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.num_obs_dm([[0.0, 2.0], [2.0, 0.0]])
+    2
     """
     a = array(d)
     is_valid_dm(a, tol=math.inf, throw=True, name="d")
@@ -555,18 +673,24 @@ def num_obs_dm(d: Any) -> int:
 def num_obs_y(Y: Any) -> int:
     """Returns the number of points of a vector of pairwise distances.
 
-    Args:
-        Y: a vector of pairwise distances.
+    Parameters
+    ----------
+    Y : array_like
+        A vector of pairwise distances.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        ValueError: for other arrays, and empty ones.
+    Raises
+    ------
+    ValueError
+        For other arrays, and empty ones.
 
-    Examples:
-        >>> cp.scipy.spatial.distance.num_obs_y([1.0, 2.0, 3.0])
-        3
+    Examples
+    --------
+    >>> cp.scipy.spatial.distance.num_obs_y([1.0, 2.0, 3.0])
+    3
     """
     a = array(Y)
     is_valid_y(a, throw=True, name="Y")

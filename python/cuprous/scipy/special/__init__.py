@@ -30,17 +30,24 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     """Returns the Hurwitz zeta function, the sum of (k + q)**-x for x > 1 and q > 0, or without `q` the Riemann zeta
     function (q = 1). NaN for x < 1 and for q < 0.
 
-    Args:
-        x: a scalar or an array of real numbers.
-        q: a scalar or an array of real numbers, 1 by default.
-        out: an array of the result's shape to write to.
+    Parameters
+    ----------
+    x : array_like
+        A scalar or an array of real numbers.
+    q : array_like, optional
+        A scalar or an array of real numbers, 1 by default.
+    out : ndarray, optional
+        An array of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Examples:
-        >>> cp.special.zeta([2.0, 3.0])
-        array([1.64493407, 1.2020569 ])
+    Examples
+    --------
+    >>> cp.special.zeta([2.0, 3.0])
+    array([1.64493407, 1.2020569 ])
     """
     return _zeta(x, 1.0 if q is None else q, out=out)
 

@@ -118,24 +118,34 @@ _PARTS = [
 def ellipj(u: Any, m: Any, out: Any = (None, None, None, None)) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     """Computes Jacobi's elliptic functions for parameters from 0 to 1; NaN for others.
 
-    Args:
-        u: a scalar or an array of real numbers.
-        m: the parameter, a scalar or an array.
-        out: four arrays to write to.
+    Parameters
+    ----------
+    u : array_like
+        A scalar or an array of real numbers.
+    m : array_like
+        The parameter, a scalar or an array.
+    out : ndarray, optional
+        Four arrays to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple of ndarrays
         Arrays of sn, cn, dn and the amplitude ph, with sn = sin(ph) and cn = cos(ph).
 
-    Raises:
-        TypeError: for complex numbers.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
 
-    See Also:
-        ellipk, ellipkinc
+    See Also
+    --------
+    ellipk, ellipkinc
 
-    Examples:
-        >>> sn, cn, dn, ph = cp.special.ellipj([0.0, 1.0], 0.5)
-        >>> sn
-        array([0.        , 0.80300182])
+    Examples
+    --------
+    >>> sn, cn, dn, ph = cp.special.ellipj([0.0, 1.0], 0.5)
+    >>> sn
+    array([0.        , 0.80300182])
     """
     sn, cn, dn, ph = (f(u, m, out=o) for f, o in zip(_PARTS, out, strict=True))
     return sn, cn, dn, ph

@@ -57,20 +57,28 @@ def agm(a: ndarray, b: ndarray) -> ndarray:
 def multigammaln(a: Any, d: int) -> ndarray:
     """Computes the logarithm of the multivariate gamma function of dimension d.
 
-    Args:
-        a: a scalar or an array of real numbers.
-        d: the dimension.
+    Parameters
+    ----------
+    a : array_like
+        A scalar or an array of real numbers.
+    d : int
+        The dimension.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    Raises:
-        ValueError: for a d that is not a positive integer. (Elements of `a` up to (d - 1) / 2 give the values of
-            gammaln. SciPy raises for them, which would wait for the device here.)
+    Raises
+    ------
+    ValueError
+        For a d that is not a positive integer. (Elements of `a` up to (d - 1) / 2 give the values of gammaln. SciPy
+        raises for them, which would wait for the device here.)
 
-    Examples:
-        >>> cp.special.multigammaln([2.0, 5.0], 2)
-        array([0.45158271, 6.20415534])
+    Examples
+    --------
+    >>> cp.special.multigammaln([2.0, 5.0], 2)
+    array([0.45158271, 6.20415534])
     """
     if isinstance(d, bool) or not is_scalar(d) or int(d) != d or d < 1:
         raise ValueError("d should be a positive integer (dimension)")
@@ -84,16 +92,22 @@ def multigammaln(a: Any, d: int) -> ndarray:
 def diric(x: Any, n: int) -> ndarray:
     """Computes the periodic sinc sin(n x / 2) / (n sin(x / 2)); NaN if n is not a positive integer.
 
-    Args:
-        x: a scalar or an array of real numbers.
-        n: the periodicity, a positive integer.
+    Parameters
+    ----------
+    x : array_like
+        A scalar or an array of real numbers.
+    n : int
+        The periodicity, a positive integer.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Examples:
-        >>> cp.special.diric([0.0, 1.0], 3)
-        array([1.        , 0.69353487])
+    Examples
+    --------
+    >>> cp.special.diric([0.0, 1.0], 3)
+    array([1.        , 0.69353487])
     """
     angle = floats(x)
     if n != int(n) or n < 1:
@@ -116,20 +130,28 @@ def _pair(first: SpecialFunction, second: SpecialFunction, name: str, doc: str) 
 
 _PAIR = """Returns the {what}.
 
-Args:
-    x: a scalar, array or array-like of real numbers.
-    out: a pair of arrays to write to.
+Parameters
+----------
+x : array_like
+    A scalar, array or array-like of real numbers.
+out : tuple of ndarrays, optional
+    A pair of arrays to write to.
 
-Returns:
+Returns
+-------
+pair of ndarrays
     A pair of arrays of the shape of `x`.
 
-Raises:
-    TypeError: for complex numbers.
+Raises
+------
+TypeError
+    For complex numbers.
 
-Examples:
-    >>> first, second = cp.special.{name}([{values}])
-    >>> first
-    {result}
+Examples
+--------
+>>> first, second = cp.special.{name}([{values}])
+>>> first
+{result}
 """
 sici = _pair(
     SpecialFunction("sici", 1, _integrals.si, ""), SpecialFunction("sici", 1, _integrals.ci, ""), "sici",

@@ -18,8 +18,10 @@ _NARROW = ("bfloat16", "float32")
 def compute_dtype(name: str) -> str:
     """Returns float32 for float32 and bfloat16, otherwise float64, as SciPy does.
 
-    Raises:
-        TypeError: for complex dtypes.
+    Raises
+    ------
+    TypeError
+        For complex dtypes.
     """
     if _dtypes.kind(name) == "c":
         raise TypeError(f"not supported for the input type {name}")
@@ -28,15 +30,21 @@ def compute_dtype(name: str) -> str:
 
 _CLASS = """An elementwise function.
 
-Args:
-    name: SciPy's name.
-    nin: the number of operands.
-    code: computes the function from operands of one float dtype, of which at least one is an array.
-    doc: the summary of the docstring.
+Parameters
+----------
+name : str
+    SciPy's name.
+nin : int
+    The number of operands.
+code : callable
+    Computes the function from operands of one float dtype, of which at least one is an array.
+doc : str
+    The summary of the docstring.
 
-Examples:
-    >>> cp.special.erf.nin
-    1
+Examples
+--------
+>>> cp.special.erf.nin
+1
 """
 _DOCUMENTATION = "cuprous.scipy.special._documentation"
 
@@ -56,14 +64,21 @@ class SpecialFunction:
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> ndarray:
         """Applies the function to each element.
 
-        Args:
-            args: arrays, scalars or lists that broadcast together; after them possibly `out`.
-            out: an array that receives the result.
+        Parameters
+        ----------
+        *args : array_like
+            Arrays, scalars or lists that broadcast together; after them possibly `out`.
+        out : ndarray, optional
+            An array that receives the result.
 
-        Raises:
-            TypeError: for a wrong number of operands, complex numbers, or an `out` that the result does not cast to.
-            ValueError: for operands that do not broadcast.
-            NotImplementedError: for a ufunc's other keywords.
+        Raises
+        ------
+        TypeError
+            For a wrong number of operands, complex numbers, or an `out` that the result does not cast to.
+        ValueError
+            For operands that do not broadcast.
+        NotImplementedError
+            For a ufunc's other keywords.
         """
         for keyword, value in kwargs.items():
             if keyword not in ("where", "dtype", "casting", "order", "subok", "signature"):

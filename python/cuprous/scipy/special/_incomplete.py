@@ -55,13 +55,18 @@ def area(height: Callable[..., ndarray], slope: Callable[..., ndarray], width: n
          ) -> ndarray:  # fmt: skip
     """Returns the integral of exp(height) from 0 on, for a concave, decreasing height with height(0) = 0.
 
-    Args:
-        height: the exponent, as a function of position and parameters.
-        slope: the exponent's derivative.
-        width: a position at which the exponent is certainly below -38.
-        steps: the number of Newton steps that tighten `width`; from the right they never pass the root of a concave
-            function.
-        parameters: arrays of one shape.
+    Parameters
+    ----------
+    height : callable
+        The exponent, as a function of position and parameters.
+    slope : callable
+        The exponent's derivative.
+    width : ndarray
+        A position at which the exponent is certainly below -38.
+    steps : int
+        The number of Newton steps that tighten `width`; from the right they never pass the root of a concave function.
+    *parameters : ndarray
+        Arrays of one shape.
     """
     for _ in range(steps):
         width = width - (height(width, *parameters) + _FALL) / slope(width, *parameters)

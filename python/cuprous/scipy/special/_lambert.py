@@ -19,17 +19,24 @@ _STEPS = 12
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
     """Returns the solutions w of w exp(w) = z (R. M. Corless et al., Adv. Comput. Math. 5 (1996)), as complex128.
 
-    Args:
-        z: the arguments.
-        k: the branches, integers: 0 is the principal branch, and -1 the other one that is real for -1/e <= z < 0.
-        tol: ignored; results are always as accurate as rounding allows.
+    Parameters
+    ----------
+    z : tuple
+        The arguments.
+    k : int, default 0
+        The branches, integers: 0 is the principal branch, and -1 the other one that is real for -1/e <= z < 0.
+    tol : float, default 1e-08
+        Ignored; results are always as accurate as rounding allows.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of complex128; near the branch point -1/e its relative error grows like the square root of z's.
 
-    Examples:
-        >>> cp.special.lambertw([0.0, 1.0]).real
-        array([0.        , 0.56714329])
+    Examples
+    --------
+    >>> cp.special.lambertw([0.0, 1.0]).real
+    array([0.        , 0.56714329])
     """
     a = array(z) if not is_scalar(z) else _core.full((), complex(z), "complex128")
     z, branch = _core.cast(a, "complex128"), k if is_scalar(k) else _core.cast(array(k), "float64")

@@ -71,25 +71,39 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: An
     """Returns spherical harmonics of degree n and order m, with the phase (-1)**m; 0 for a negative degree, and NaN
     for numbers that are not whole.
 
-    Args:
-        n: the degrees.
-        m: the orders; 0 for those beyond the degree.
-        theta: the angles from the north pole.
-        phi: the longitudes.
-        diff_n: the number of derivatives that are returned too; only 0.
-        out: an array of the result's shape to write to.
+    Parameters
+    ----------
+    n : array_like
+        The degrees.
+    m : int or array_like
+        The orders; 0 for those beyond the degree.
+    theta : array_like
+        The angles from the north pole.
+    phi : array_like
+        The longitudes.
+    diff_n : int, default 0
+        The number of derivatives that are returned too; only 0.
+    out : ndarray, optional
+        An array of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         A complex128 array of the common shape.
 
-    Raises:
-        NotImplementedError: for `diff_n` above 0.
-        TypeError: for complex operands.
-        ValueError: for operands that do not broadcast.
+    Raises
+    ------
+    NotImplementedError
+        For `diff_n` above 0.
+    TypeError
+        For complex operands.
+    ValueError
+        For operands that do not broadcast.
 
-    Examples:
-        >>> cp.special.sph_harm_y(1, 0, [0.0, 1.0], 0.0).real.round(6)
-        array([0.488603, 0.263993])
+    Examples
+    --------
+    >>> cp.special.sph_harm_y(1, 0, [0.0, 1.0], 0.0).real.round(6)
+    array([0.488603, 0.263993])
     """
     if diff_n:
         raise NotImplementedError(f"[sph_harm_y] diff_n={diff_n} is not supported; only 0")

@@ -219,19 +219,27 @@ def _approximate(name: str, exact: bool) -> None:
 def factorial(n: Any, exact: bool = False) -> ndarray:
     """Computes n! as gamma(n + 1); 0 for negative n.
 
-    Args:
-        n: a scalar or an array.
-        exact: not supported.
+    Parameters
+    ----------
+    n : array_like
+        A scalar or an array.
+    exact : bool, default False
+        Not supported.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `n`.
 
-    Raises:
-        NotImplementedError: for `exact`.
+    Raises
+    ------
+    NotImplementedError
+        For `exact`.
 
-    Examples:
-        >>> cp.special.factorial([0, 3, 5])
-        array([  1.,   6., 120.])
+    Examples
+    --------
+    >>> cp.special.factorial([0, 3, 5])
+    array([  1.,   6., 120.])
     """
     _approximate("factorial", exact)
     x = floats(n)
@@ -242,24 +250,35 @@ def factorial(n: Any, exact: bool = False) -> ndarray:
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> ndarray:
     """Computes the number of ways to choose k of N things; 0 for k > N and for negative arguments.
 
-    Args:
-        N: the number of things, a scalar or an array.
-        k: the number of things to choose, a scalar or an array.
-        exact: not supported.
-        repetition: whether an element may be chosen repeatedly.
+    Parameters
+    ----------
+    N : array_like
+        The number of things, a scalar or an array.
+    k : array_like
+        The number of things to choose, a scalar or an array.
+    exact : bool, default False
+        Not supported.
+    repetition : bool, default False
+        Whether an element may be chosen repeatedly.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        NotImplementedError: for `exact`.
+    Raises
+    ------
+    NotImplementedError
+        For `exact`.
 
-    See Also:
-        binom
+    See Also
+    --------
+    binom
 
-    Examples:
-        >>> cp.special.comb([4, 5], 2)
-        array([ 6., 10.])
+    Examples
+    --------
+    >>> cp.special.comb([4, 5], 2)
+    array([ 6., 10.])
     """
     _approximate("comb", exact)
     n, chosen = floats(N, k), floats(k, N)
@@ -273,20 +292,29 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> nd
 def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
     """Computes the number of sequences of k of N things; 0 for k > N and for negative arguments.
 
-    Args:
-        N: the number of things, a scalar or an array.
-        k: the length of the sequences, a scalar or an array.
-        exact: not supported.
+    Parameters
+    ----------
+    N : array_like
+        The number of things, a scalar or an array.
+    k : array_like
+        The length of the sequences, a scalar or an array.
+    exact : bool, default False
+        Not supported.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        NotImplementedError: for `exact`.
+    Raises
+    ------
+    NotImplementedError
+        For `exact`.
 
-    Examples:
-        >>> cp.special.perm([4, 5], 2)
-        array([12., 20.])
+    Examples
+    --------
+    >>> cp.special.perm([4, 5], 2)
+    array([12., 20.])
     """
     _approximate("perm", exact)
     n, chosen = floats(N, k), floats(k, N)
@@ -301,19 +329,26 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
 def polygamma(n: Any, x: Any) -> ndarray:
     """Computes the n-th derivative of digamma at x > 0: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0.
 
-    Args:
-        n: the order, a scalar or an array.
-        x: a scalar or an array of real numbers.
+    Parameters
+    ----------
+    n : array_like
+        The order, a scalar or an array.
+    x : array_like
+        A scalar or an array of real numbers.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    See Also:
-        digamma
+    See Also
+    --------
+    digamma
 
-    Examples:
-        >>> cp.special.polygamma(1, [1.0, 2.0])
-        array([1.64493407, 0.64493407])
+    Examples
+    --------
+    >>> cp.special.polygamma(1, [1.0, 2.0])
+    array([1.64493407, 0.64493407])
     """
     order, x = floats(n, x), floats(x, n)
     sign = _where(_map("remainder", order, 2.0) == 1.0, 1.0, -1.0)

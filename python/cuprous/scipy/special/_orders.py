@@ -194,24 +194,35 @@ def _by_recurrence(name: str, code: Callable[[ndarray, ndarray, int], ndarray], 
 def jn(n: Any, x: Any, out: Any = None) -> ndarray:
     """Computes the Bessel function of the first kind and integer order. Waits for the device to read the highest order.
 
-    Args:
-        n: orders from -400 to 400; orders that are not integers give NaN.
-        x: real numbers.
-        out: an array that receives the result.
+    Parameters
+    ----------
+    n : array_like
+        Orders from -400 to 400; orders that are not integers give NaN.
+    x : object
+        Real numbers.
+    out : ndarray, optional
+        An array that receives the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        NotImplementedError: for higher orders.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    NotImplementedError
+        For higher orders.
+    TypeError
+        For complex numbers.
 
-    See Also:
-        j0, j1
+    See Also
+    --------
+    j0, j1
 
-    Examples:
-        >>> cp.special.jn([0, 1, 2], 1.0)
-        array([0.76519769, 0.44005059, 0.11490348])
+    Examples
+    --------
+    >>> cp.special.jn([0, 1, 2], 1.0)
+    array([0.76519769, 0.44005059, 0.11490348])
     """
     return _by_recurrence("jn", _jn, n, x, out)
 
@@ -220,23 +231,34 @@ def yn(n: Any, x: Any, out: Any = None) -> ndarray:
     """Computes the Bessel function of the second kind and integer order. Waits for the device to read the highest
     order.
 
-    Args:
-        n: orders from -400 to 400; orders that are not integers give NaN.
-        x: real numbers; negative ones give NaN.
-        out: an array that receives the result.
+    Parameters
+    ----------
+    n : array_like
+        Orders from -400 to 400; orders that are not integers give NaN.
+    x : object
+        Real numbers; negative ones give NaN.
+    out : ndarray, optional
+        An array that receives the result.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        NotImplementedError: for higher orders.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    NotImplementedError
+        For higher orders.
+    TypeError
+        For complex numbers.
 
-    See Also:
-        y0, y1, jn
+    See Also
+    --------
+    y0, y1, jn
 
-    Examples:
-        >>> cp.special.yn([0, 1, 2], 1.0)
-        array([ 0.08825696, -0.78121282, -1.65068261])
+    Examples
+    --------
+    >>> cp.special.yn([0, 1, 2], 1.0)
+    array([ 0.08825696, -0.78121282, -1.65068261])
     """
     return _by_recurrence("yn", _yn, n, x, out)

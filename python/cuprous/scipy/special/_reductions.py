@@ -28,24 +28,36 @@ def logsumexp(
 ) -> ndarray | tuple[ndarray, ndarray]:
     """Computes log(sum(b * exp(a))) along axes, without overflow.
 
-    Args:
-        a: a real array.
-        axis: the axis or axes; None for all.
-        b: weights that broadcast with `a`; elements of weight zero are ignored, whatever the value of `a`.
-        keepdims: whether to keep the axes with extent one.
-        return_sign: whether to return also the sign of the sum, and the logarithm of its absolute value; otherwise the
-            logarithm of a negative sum is NaN.
+    Parameters
+    ----------
+    a : array_like
+        A real array.
+    axis : int or tuple of ints, optional
+        The axis or axes; None for all.
+    b : array_like, optional
+        Weights that broadcast with `a`; elements of weight zero are ignored, whatever the value of `a`.
+    keepdims : bool, default False
+        Whether to keep the axes with extent one.
+    return_sign : bool, default False
+        Whether to return also the sign of the sum, and the logarithm of its absolute value; otherwise the logarithm of
+        a negative sum is NaN.
 
-    Returns:
+    Returns
+    -------
+    ndarray or pair of ndarrays
         An array without the axes, or a pair of it and the signs.
 
-    Raises:
-        TypeError: for complex numbers.
-        numpy.exceptions.AxisError: for axes that do not exist.
+    Raises
+    ------
+    TypeError
+        For complex numbers.
+    numpy.exceptions.AxisError
+        For axes that do not exist.
 
-    Examples:
-        >>> cp.special.logsumexp([1000.0, 1000.0])
-        array(1000.69314718)
+    Examples
+    --------
+    >>> cp.special.logsumexp([1000.0, 1000.0])
+    array(1000.69314718)
     """
     half = _half(array(a), b)
     a = floats(a)
@@ -76,16 +88,22 @@ def logsumexp(
 def softmax(x: Any, axis: Any = None) -> ndarray:
     """Computes exp(x) / sum(exp(x)) along axes (None for all).
 
-    Args:
-        x: an array of real numbers.
-        axis: the axis or axes; None (the default) takes all.
+    Parameters
+    ----------
+    x : array_like
+        An array of real numbers.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) takes all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`, which sums to one.
 
-    Examples:
-        >>> cp.special.softmax([0.0, 1.0])
-        array([0.26894142, 0.73105858])
+    Examples
+    --------
+    >>> cp.special.softmax([0.0, 1.0])
+    array([0.26894142, 0.73105858])
     """
     half = _half(x := array(x))
     x = floats(x)
@@ -100,16 +118,22 @@ def softmax(x: Any, axis: Any = None) -> ndarray:
 def log_softmax(x: Any, axis: Any = None) -> ndarray:
     """Computes log(softmax(x)) along axes (None for all), accurately even where the softmax underflows.
 
-    Args:
-        x: an array of real numbers.
-        axis: the axis or axes; None (the default) takes all.
+    Parameters
+    ----------
+    x : array_like
+        An array of real numbers.
+    axis : int or tuple of ints, optional
+        The axis or axes; None (the default) takes all.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `x`.
 
-    Examples:
-        >>> cp.special.log_softmax([0.0, 1.0])
-        array([-1.31326169, -0.31326169])
+    Examples
+    --------
+    >>> cp.special.log_softmax([0.0, 1.0])
+    array([-1.31326169, -0.31326169])
     """
     half = _half(x := array(x))
     x = floats(x)

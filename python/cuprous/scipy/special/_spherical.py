@@ -18,24 +18,35 @@ def spherical_yn(n: Any, z: Any, derivative: bool = False) -> ndarray:
     """Computes the spherical Bessel function of the second kind, or its derivative. Waits for the device to read the
     highest order.
 
-    Args:
-        n: orders from 0 to 400; other numbers give NaN.
-        z: real numbers.
-        derivative: whether to return the derivative.
+    Parameters
+    ----------
+    n : array_like
+        Orders from 0 to 400; other numbers give NaN.
+    z : object
+        Real numbers.
+    derivative : bool, default False
+        Whether to return the derivative.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the common shape.
 
-    Raises:
-        NotImplementedError: for higher orders.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    NotImplementedError
+        For higher orders.
+    TypeError
+        For complex numbers.
 
-    See Also:
-        yn, y0, y1
+    See Also
+    --------
+    yn, y0, y1
 
-    Examples:
-        >>> cp.special.spherical_yn([0, 1], 1.0)
-        array([-0.54030231, -1.38177329])
+    Examples
+    --------
+    >>> cp.special.spherical_yn([0, 1], 1.0)
+    array([-0.54030231, -1.38177329])
     """
     orders, points = _prepared((n, z))
     like = orders if isinstance(orders, ndarray) else points

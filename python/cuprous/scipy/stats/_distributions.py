@@ -136,15 +136,20 @@ Parameters
 **kwargs : array_like
     The same by name; `loc` is 0 and `scale` is 1 by default.
 
-Returns:
+Returns
+-------
+Frozen
     A distribution whose methods take values only.
 
-Raises:
-    TypeError: for missing or unknown parameters.
+Raises
+------
+TypeError
+    For missing or unknown parameters.
 
-Examples:
-    >>> cp.scipy.stats.{name}.cdf({values})
-    {result}
+Examples
+--------
+>>> cp.scipy.stats.{name}.cdf({values})
+{result}
 """
 
 
@@ -155,9 +160,12 @@ class Distribution:
     broadcast. Values outside the support give 0 or 1. Parameters and scales that are not positive, and probabilities
     outside [0, 1], give NaN. Results are float64.
 
-    Args:
-        name: the distribution's name.
-        row: its functions.
+    Parameters
+    ----------
+    name : str
+        The distribution's name.
+    row : _Row
+        Its functions.
     """
 
     def __init__(self, name: str, row: _Row) -> None:
@@ -263,8 +271,10 @@ class Distribution:
     def interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[ndarray, ndarray]:
         """Returns the two quantiles around the median that enclose values with this probability.
 
-        Raises:
-            ValueError: for a number outside [0, 1].
+        Raises
+        ------
+        ValueError
+            For a number outside [0, 1].
         """
         if isinstance(confidence, (int, float)) and not 0 <= confidence <= 1:
             raise ValueError("alpha must be between 0 and 1 inclusive")

@@ -17,11 +17,16 @@ _map = _core.map
 def sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[ndarray, int]:
     """Returns a real floating-point array with at least one axis, and the non-negative axis; flattened for None.
 
-    Raises:
-        ValueError: for an unknown policy.
-        NotImplementedError: for policies other than "propagate", and for several axes.
-        AxisError: if the axis does not exist.
-        TypeError: for complex numbers.
+    Raises
+    ------
+    ValueError
+        For an unknown policy.
+    NotImplementedError
+        For policies other than "propagate", and for several axes.
+    AxisError
+        If the axis does not exist.
+    TypeError
+        For complex numbers.
     """
     if nan_policy not in ("propagate", "omit", "raise"):
         raise ValueError("nan_policy must be one of {'propagate', 'raise', 'omit'}")
@@ -72,27 +77,41 @@ def moment(
 ) -> ndarray:  # fmt: skip
     """Returns the mean of (a - center)**order along an axis; `center` defaults to the mean.
 
-    Args:
-        a: the samples.
-        order: the order, a whole number.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        center: the center; by default the mean.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    order : int, default 1
+        The order, a whole number.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    center : array_like, optional
+        The center; by default the mean.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        ValueError: for orders that are not whole numbers.
-        NotImplementedError: for several orders.
+    Raises
+    ------
+    ValueError
+        For orders that are not whole numbers.
+    NotImplementedError
+        For several orders.
 
-    See Also:
-        kurtosis, skew, describe
+    See Also
+    --------
+    kurtosis, skew, describe
 
-    Examples:
-        >>> cp.scipy.stats.moment([1.0, 2.0, 3.0, 4.0], 2)
-        array(1.25)
+    Examples
+    --------
+    >>> cp.scipy.stats.moment([1.0, 2.0, 3.0, 4.0], 2)
+    array(1.25)
     """
     if not isinstance(order, (int, float)):
         raise NotImplementedError("[moment] order= must be one number")
@@ -130,19 +149,28 @@ def skew(
 ) -> ndarray:
     """Returns the skewness m3 / m2**1.5, corrected for bias if `bias` is false; NaN for constant samples.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        bias: whether not to correct for bias.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    bias : bool, default True
+        Whether not to correct for bias.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Examples:
-        >>> cp.scipy.stats.skew([1.0, 2.0, 6.0])
-        array(0.59517006)
+    Examples
+    --------
+    >>> cp.scipy.stats.skew([1.0, 2.0, 6.0])
+    array(0.59517006)
     """
     x, along = sample(a, axis, "skew", nan_policy)
     n = x.shape[along]
@@ -160,20 +188,30 @@ def kurtosis(
     """Returns the kurtosis m4 / m2², minus 3 if `fisher`, corrected for bias if `bias` is false; NaN for constant
     samples.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        fisher: whether to subtract 3, so that a normal distribution has 0.
-        bias: whether not to correct for bias.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    fisher : bool, default True
+        Whether to subtract 3, so that a normal distribution has 0.
+    bias : bool, default True
+        Whether not to correct for bias.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Examples:
-        >>> cp.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0])
-        array(-1.36)
+    Examples
+    --------
+    >>> cp.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0])
+    array(-1.36)
     """
     x, along = sample(a, axis, "kurtosis", nan_policy)
     n = x.shape[along]
@@ -195,23 +233,34 @@ def gmean(
 ) -> ndarray:  # fmt: skip
     """Returns the geometric mean along an axis: exp of the (weighted) mean of log(a).
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        dtype: the dtype to compute in.
-        weights: the weights of the elements, which broadcast with the samples.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    dtype : dtype, optional
+        The dtype to compute in.
+    weights : array_like, optional
+        The weights of the elements, which broadcast with the samples.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    See Also:
-        cuprous.mean, cuprous.average, hmean
+    See Also
+    --------
+    cuprous.mean, cuprous.average, hmean
 
-    Examples:
-        >>> cp.scipy.stats.gmean([1.0, 4.0])
-        array(2.)
+    Examples
+    --------
+    >>> cp.scipy.stats.gmean([1.0, 4.0])
+    array(2.)
     """
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "gmean", nan_policy)
     return _kept(_map("exp", _weighted(_map("log", x), along, weights)), a, axis, keepdims)
@@ -227,23 +276,34 @@ def hmean(
 ) -> ndarray:  # fmt: skip
     """Returns the harmonic mean along an axis, 1 / mean(1 / a); NaN for samples with negative elements.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        dtype: the dtype to compute in.
-        weights: the weights of the elements, which broadcast with the samples.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    dtype : dtype, optional
+        The dtype to compute in.
+    weights : array_like, optional
+        The weights of the elements, which broadcast with the samples.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    See Also:
-        cuprous.mean, cuprous.average, gmean
+    See Also
+    --------
+    cuprous.mean, cuprous.average, gmean
 
-    Examples:
-        >>> cp.scipy.stats.hmean([1.0, 3.0])
-        array(1.5)
+    Examples
+    --------
+    >>> cp.scipy.stats.hmean([1.0, 3.0])
+    array(1.5)
     """
     x, along = sample(a if dtype is None else cp.astype(array(a), dtype), axis, "hmean", nan_policy)
     return _kept(_unless_negative(x, along, 1.0 / _weighted(1.0 / x, along, weights)), a, axis, keepdims)
@@ -256,27 +316,41 @@ def pmean(
     """Returns the power mean along an axis, mean(a**p)**(1/p), geometric for p = 0; NaN for samples with negative
     elements.
 
-    Args:
-        a: the samples.
-        p: the power.
-        axis: the axis of the samples; None flattens them.
-        dtype: the dtype to compute in.
-        weights: the weights of the elements, which broadcast with the samples.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    p : float
+        The power.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    dtype : dtype, optional
+        The dtype to compute in.
+    weights : array_like, optional
+        The weights of the elements, which broadcast with the samples.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        ValueError: for a power that is not finite.
+    Raises
+    ------
+    ValueError
+        For a power that is not finite.
 
-    See Also:
-        cuprous.average, gmean, hmean
+    See Also
+    --------
+    cuprous.average, gmean, hmean
 
-    Examples:
-        >>> cp.scipy.stats.pmean([1.0, 7.0], 2)
-        array(5.)
+    Examples
+    --------
+    >>> cp.scipy.stats.pmean([1.0, 7.0], 2)
+    array(5.)
     """
     if not isinstance(p, (int, float)):
         raise ValueError("Power mean only implemented for finite `p`")
@@ -292,19 +366,28 @@ def sem(
 ) -> ndarray:
     """Returns the standard error of the mean, std / sqrt(n).
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        ddof: subtracted from the number of elements for the standard deviation.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    ddof : int, default 1
+        Subtracted from the number of elements for the standard deviation.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Examples:
-        >>> cp.scipy.stats.sem([1.0, 2.0, 3.0, 4.0])
-        array(0.64549722)
+    Examples
+    --------
+    >>> cp.scipy.stats.sem([1.0, 2.0, 3.0, 4.0])
+    array(0.64549722)
     """
     x, along = sample(a, axis, "sem", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / math.sqrt(max(x.shape[along], 0)), a, axis, keepdims)
@@ -315,19 +398,28 @@ def variation(
 ) -> ndarray:
     """Returns the standard deviation divided by the mean.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        ddof: subtracted from the number of elements for the standard deviation.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    ddof : int, default 0
+        Subtracted from the number of elements for the standard deviation.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Examples:
-        >>> cp.scipy.stats.variation([1.0, 3.0])
-        array(0.5)
+    Examples
+    --------
+    >>> cp.scipy.stats.variation([1.0, 3.0])
+    array(0.5)
     """
     x, along = sample(a, axis, "variation", nan_policy)
     return _kept(cp.std(x, axis=along, ddof=ddof) / cp.mean(x, axis=along), a, axis, keepdims)
@@ -336,19 +428,28 @@ def variation(
 def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
     """Returns `scores` in standard deviations of `compare` from its mean; NaN where `compare` is constant.
 
-    Args:
-        scores: the values to convert.
-        compare: the samples that give mean and standard deviation.
-        axis: the axis of the samples; None flattens them.
-        ddof: subtracted from the number of elements for the standard deviation.
-        nan_policy: must be "propagate".
+    Parameters
+    ----------
+    scores : array_like
+        The values to convert.
+    compare : array_like
+        The samples that give mean and standard deviation.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    ddof : int, default 0
+        Subtracted from the number of elements for the standard deviation.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `scores`.
 
-    Examples:
-        >>> cp.scipy.stats.zmap([2.0], [1.0, 3.0])
-        array([0.])
+    Examples
+    --------
+    >>> cp.scipy.stats.zmap([2.0], [1.0, 3.0])
+    array([0.])
     """
     x, along = sample(compare, axis, "zmap", nan_policy)
     if axis is not None:
@@ -367,21 +468,30 @@ def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_pol
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> ndarray:
     """Returns each element in standard deviations from its sample's mean; NaN for constant samples.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        ddof: subtracted from the number of elements for the standard deviation.
-        nan_policy: must be "propagate".
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    ddof : int, default 0
+        Subtracted from the number of elements for the standard deviation.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`.
 
-    See Also:
-        cuprous.mean, cuprous.std
+    See Also
+    --------
+    cuprous.mean, cuprous.std
 
-    Examples:
-        >>> cp.scipy.stats.zscore([1.0, 3.0])
-        array([-1.,  1.])
+    Examples
+    --------
+    >>> cp.scipy.stats.zscore([1.0, 3.0])
+    array([-1.,  1.])
     """
     return zmap(a, a, axis, ddof, nan_policy)
 
@@ -389,27 +499,41 @@ def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propa
 def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, nan_policy: str = "propagate") -> ndarray:
     """Returns the log-likelihood of a Box-Cox transform of positive numbers, but for constants.
 
-    Args:
-        lmb: the transform's parameter, a number.
-        data: the numbers.
-        axis: the axis; None flattens.
-        keepdims: whether the axis stays, with length 1.
-        nan_policy: only "propagate".
+    Parameters
+    ----------
+    lmb : array_like
+        The transform's parameter, a number.
+    data : object
+        The numbers.
+    axis : int, default 0
+        The axis; None flattens.
+    keepdims : bool, default False
+        Whether the axis stays, with length 1.
+    nan_policy : str, default "propagate"
+        Only "propagate".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis; NaN for no elements.
 
-    Raises:
-        NotImplementedError: for other policies, and several axes.
-        TypeError: for complex numbers.
-        AxisError: if the axis does not exist.
+    Raises
+    ------
+    NotImplementedError
+        For other policies, and several axes.
+    TypeError
+        For complex numbers.
+    AxisError
+        If the axis does not exist.
 
-    See Also:
-        cuprous.scipy.special.boxcox
+    See Also
+    --------
+    cuprous.scipy.special.boxcox
 
-    Examples:
-        >>> cp.scipy.stats.boxcox_llf(0.5, [1.0, 2.0, 4.0]).round(6)
-        array(-0.44617)
+    Examples
+    --------
+    >>> cp.scipy.stats.boxcox_llf(0.5, [1.0, 2.0, 4.0]).round(6)
+    array(-0.44617)
     """
     a = array(data)
     x, along = sample(a, axis, "boxcox_llf", nan_policy)

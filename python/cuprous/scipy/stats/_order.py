@@ -22,28 +22,43 @@ def iqr(
 
     Empty samples give NaN.
 
-    Args:
-        x: the samples.
-        axis: the axis of the samples; None flattens them.
-        rng: the pair of percentiles.
-        scale: a number, or "normal".
-        nan_policy: must be "propagate".
-        interpolation: how to interpolate between elements, as `method` of `cuprous.percentile`.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x : array_like
+        The samples.
+    axis : int, optional
+        The axis of the samples; None flattens them.
+    rng : tuple, optional
+        The pair of percentiles.
+    scale : float, default 1.0
+        A number, or "normal".
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    interpolation : str, default "linear"
+        How to interpolate between elements, as `method` of `cuprous.percentile`.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        TypeError: if `rng` is not a pair.
-        ValueError: for an unknown scale.
+    Raises
+    ------
+    TypeError
+        If `rng` is not a pair.
+    ValueError
+        For an unknown scale.
 
-    See Also:
-        cuprous.std, cuprous.var
+    See Also
+    --------
+    cuprous.std, cuprous.var
 
-    Examples:
-        >>> cp.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0])
-        array(2.)
+    Examples
+    --------
+    >>> cp.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0])
+    array(2.)
     """
     if len(rng) != 2:
         raise TypeError("quantile range must be two element sequence")
@@ -63,22 +78,33 @@ def trim_mean(
 ) -> ndarray:
     """Returns the mean of a sample without the fraction `proportiontocut` of its elements at each end.
 
-    Args:
-        a: the samples.
-        proportiontocut: the fraction, below 0.5.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    proportiontocut : float
+        The fraction, below 0.5.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        ValueError: if no elements are left.
+    Raises
+    ------
+    ValueError
+        If no elements are left.
 
-    Examples:
-        >>> cp.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25)
-        array(2.5)
+    Examples
+    --------
+    >>> cp.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25)
+    array(2.5)
     """
     x, along = sample(a, axis, "trim_mean", nan_policy)
     n = x.shape[along]
@@ -118,22 +144,33 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     share their rank among distinct values ("dense"), or get ranks of their own ("ordinal"). NaN makes all ranks of its
     sample NaN.
 
-    Args:
-        a: the samples.
-        method: "average", "min", "max", "dense" or "ordinal".
-        axis: the axis; None (the default) flattens the array.
-        nan_policy: must be "propagate".
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    method : {"average", "min", "max", "dense", "ordinal"}, default "average"
+        "average", "min", "max", "dense" or "ordinal".
+    axis : int, optional
+        The axis; None (the default) flattens the array.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `a`, 1-d if `axis` is None.
 
-    Raises:
-        ValueError: for an unknown method.
-        AxisError: if the axis does not exist.
+    Raises
+    ------
+    ValueError
+        For an unknown method.
+    AxisError
+        If the axis does not exist.
 
-    Examples:
-        >>> cp.scipy.stats.rankdata([10.0, 30.0, 20.0, 20.0])
-        array([1. , 4. , 2.5, 2.5])
+    Examples
+    --------
+    >>> cp.scipy.stats.rankdata([10.0, 30.0, 20.0, 20.0])
+    array([1. , 4. , 2.5, 2.5])
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
@@ -164,21 +201,31 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     """Returns the most frequent value along an axis (the least of several), and its count. NaN makes the value NaN and
     the count 0.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ModeResult
         A result with `mode` and `count`.
 
-    Raises:
-        TypeError: for complex numbers and booleans.
+    Raises
+    ------
+    TypeError
+        For complex numbers and booleans.
 
-    Examples:
-        >>> cp.scipy.stats.mode([1, 2, 2, 3]).mode
-        array(2)
+    Examples
+    --------
+    >>> cp.scipy.stats.mode([1, 2, 2, 3]).mode
+    array(2)
     """
     data = cp.atleast_1d(array(a))
     if data.dtype_name == "bool":
@@ -207,27 +254,41 @@ def median_abs_deviation(
     """Returns the median absolute deviation from the median (or from the result of `center(array, axis)`), divided by
     `scale` ("normal": by that of the standard normal distribution).
 
-    Args:
-        x: the samples.
-        axis: the axis of the samples; None flattens them.
-        center: a function `center(array, axis)`; by default the median.
-        scale: a number, or "normal".
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    center : callable, optional
+        A function `center(array, axis)`; by default the median.
+    scale : float, default 1.0
+        A number, or "normal".
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        TypeError: for a center that is not callable.
-        ValueError: for an unknown scale.
+    Raises
+    ------
+    TypeError
+        For a center that is not callable.
+    ValueError
+        For an unknown scale.
 
-    See Also:
-        cuprous.std, cuprous.var, cuprous.median, cuprous.scipy.stats.iqr
+    See Also
+    --------
+    cuprous.std, cuprous.var, cuprous.median, cuprous.scipy.stats.iqr
 
-    Examples:
-        >>> cp.scipy.stats.median_abs_deviation([1.0, 2.0, 9.0])
-        array(1.)
+    Examples
+    --------
+    >>> cp.scipy.stats.median_abs_deviation([1.0, 2.0, 9.0])
+    array(1.)
     """
     if center is not None and not callable(center):
         raise TypeError(f"The argument 'center' must be callable. The given value {center!r} is not callable.")

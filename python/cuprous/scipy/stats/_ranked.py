@@ -26,10 +26,14 @@ _map = _core.map
 class KstestResult(SignificanceResult):
     """The result of a test of distribution functions.
 
-    Args:
-        statistic, pvalue: the fields of the tuple.
-        statistic_location: where the functions differ most.
-        statistic_sign: 1 if the first function is greater there, -1 if it is less.
+    Parameters
+    ----------
+    statistic, pvalue : array_like
+        The fields of the tuple.
+    statistic_location : scalar, optional
+        Where the functions differ most.
+    statistic_sign : int, optional
+        1 if the first function is greater there, -1 if it is less.
     """
 
     statistic_location: Any
@@ -78,29 +82,44 @@ def mannwhitneyu(
 ) -> SignificanceResult:  # fmt: skip
     """Tests whether two independent samples have the same distribution (Mann-Whitney U test).
 
-    Args:
-        x, y: samples along `axis` (None flattens them); other axes broadcast.
-        use_continuity: whether to apply a continuity correction of 1/2 to the normal approximation.
-        alternative: "two-sided", "less" or "greater": the direction in which `x` differs from `y`.
-        axis: the axis.
-        method: "asymptotic" for the normal approximation, "exact" for counting orders (which ignores ties). "auto"
-            counts if a sample has at most eight elements and there are no ties, which waits for the device.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x, y : array_like
+        Samples along `axis` (None flattens them); other axes broadcast.
+    use_continuity : bool, default True
+        Whether to apply a continuity correction of 1/2 to the normal approximation.
+    alternative : str, default "two-sided"
+        "two-sided", "less" or "greater": the direction in which `x` differs from `y`.
+    axis : int or None, default 0
+        The axis.
+    method : str, default "auto"
+        "asymptotic" for the normal approximation, "exact" for counting orders (which ignores ties). "auto" counts if a
+        sample has at most eight elements and there are no ties, which waits for the device.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         U of `x`, and the p-value; NaN for empty samples and those with NaN.
 
-    Raises:
-        ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For an unknown alternative, method or policy, and samples that do not broadcast.
+    NotImplementedError
+        For policies other than "propagate".
 
-    See Also:
-        cuprous.scipy.stats.ttest_ind
+    See Also
+    --------
+    cuprous.scipy.stats.ttest_ind
 
-    Examples:
-        >>> cp.scipy.stats.mannwhitneyu([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
-        array(1.)
+    Examples
+    --------
+    >>> cp.scipy.stats.mannwhitneyu([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
+    array(1.)
     """
     check_alternative(alternative)
     _method("mannwhitneyu", method.lower(), ("auto", "asymptotic", "exact"))
@@ -165,30 +184,45 @@ def kendalltau(
     """Tests for rank correlation by Kendall's tau, which compares the numbers of concordant and discordant pairs.
     Computes all pairs, in time n² and without storing them.
 
-    Args:
-        x, y: samples of the same length along `axis` (None flattens them).
-        nan_policy: must be "propagate".
-        method: "asymptotic" for the normal approximation, "exact" for counting orders, which does not allow ties;
-            "auto" counts for up to 33 elements, or if at most one pair is discordant (or concordant).
-        variant: "b" or "c", which differ in the treatment of ties.
-        alternative: "two-sided", "less" or "greater".
-        axis: the axis.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x, y : array_like
+        Samples of the same length along `axis` (None flattens them).
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    method : str, default "auto"
+        "asymptotic" for the normal approximation, "exact" for counting orders, which does not allow ties; "auto" counts
+        for up to 33 elements, or if at most one pair is discordant (or concordant).
+    variant : str, default "b"
+        "b" or "c", which differ in the treatment of ties.
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    axis : int, optional
+        The axis.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for samples of different lengths, an unknown alternative, method, variant or policy, and ties with
-            the exact method.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For samples of different lengths, an unknown alternative, method, variant or policy, and ties with the exact
+        method.
+    NotImplementedError
+        For policies other than "propagate".
 
-    See Also:
-        spearmanr
+    See Also
+    --------
+    spearmanr
 
-    Examples:
-        >>> cp.scipy.stats.kendalltau([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).statistic
-        array(0.33333333)
+    Examples
+    --------
+    >>> cp.scipy.stats.kendalltau([1.0, 2.0, 3.0], [1.0, 3.0, 2.0]).statistic
+    array(0.33333333)
     """
     check_alternative(alternative)
     _method("kendalltau", method, ("auto", "asymptotic", "exact"))
@@ -256,26 +290,38 @@ def ks_2samp(
     """Tests whether two independent samples have the same distribution, by the greatest distance of their distribution
     functions (Kolmogorov-Smirnov).
 
-    Args:
-        data1, data2: samples along `axis` (None flattens them); other axes broadcast and are processed pair by pair.
-        alternative: "two-sided", or "less" or "greater": the direction in which the first function differs from the
-            second.
-        method: "exact" for counting orders, in time proportional to the product of both lengths, "asymp" for the limit
-            distribution; "auto" counts for up to 10,000 elements.
-        axis: the axis.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    data1, data2 : array_like
+        Samples along `axis` (None flattens them); other axes broadcast and are processed pair by pair.
+    alternative : str, default "two-sided"
+        "two-sided", or "less" or "greater": the direction in which the first function differs from the second.
+    method : str, default "auto"
+        "exact" for counting orders, in time proportional to the product of both lengths, "asymp" for the limit
+        distribution; "auto" counts for up to 10,000 elements.
+    axis : int or None, default 0
+        The axis.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    KstestResult
         Statistic and p-value, with `statistic_location` and `statistic_sign`; NaN for empty samples and those with NaN.
 
-    Raises:
-        ValueError: for an unknown alternative, method or policy, and samples that do not broadcast.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For an unknown alternative, method or policy, and samples that do not broadcast.
+    NotImplementedError
+        For policies other than "propagate".
 
-    Examples:
-        >>> cp.scipy.stats.ks_2samp([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
-        array(0.66666667)
+    Examples
+    --------
+    >>> cp.scipy.stats.ks_2samp([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic
+    array(0.66666667)
     """
     check_alternative(alternative)
     _method("ks_2samp", method, ("auto", "exact", "asymp"))

@@ -42,23 +42,35 @@ def entropy(
 ) -> ndarray:  # fmt: skip
     """Returns the entropy of a distribution, or its relative entropy to `qk`; both are normalized to sum 1 first.
 
-    Args:
-        pk: the distribution, not negative.
-        qk: the second distribution.
-        base: the base of the logarithm; e by default.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    pk : array_like
+        The distribution, not negative.
+    qk : array_like, optional
+        The second distribution.
+    base : float, optional
+        The base of the logarithm; e by default.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array without the axis.
 
-    Raises:
-        ValueError: for a base that is not positive.
+    Raises
+    ------
+    ValueError
+        For a base that is not positive.
 
-    Examples:
-        >>> cp.scipy.stats.entropy([0.5, 0.5])
-        array(0.69314718)
+    Examples
+    --------
+    >>> cp.scipy.stats.entropy([0.5, 0.5])
+    array(0.69314718)
     """
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
@@ -91,26 +103,39 @@ def pearsonr(
 ) -> PearsonRResult:
     """Returns Pearson's correlation coefficient along an axis, and its p-value; NaN for constant samples.
 
-    Args:
-        x: the samples.
-        y: samples of the same shape.
-        alternative: "two-sided", "less" or "greater".
-        method: must be None.
-        axis: the axis.
+    Parameters
+    ----------
+    x : array_like
+        The samples.
+    y : array_like
+        Samples of the same shape.
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    method : str, optional
+        Must be None.
+    axis : int or None, default 0
+        The axis.
 
-    Returns:
+    Returns
+    -------
+    PearsonRResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for samples of different length or with fewer than two elements, and an unknown alternative.
-        NotImplementedError: for a `method`.
+    Raises
+    ------
+    ValueError
+        For samples of different length or with fewer than two elements, and an unknown alternative.
+    NotImplementedError
+        For a `method`.
 
-    See Also:
-        spearmanr, kendalltau
+    See Also
+    --------
+    spearmanr, kendalltau
 
-    Examples:
-        >>> cp.scipy.stats.pearsonr([0.0, 1.0, 2.0], [1.0, 3.0, 5.5]).statistic
-        array(0.99794872)
+    Examples
+    --------
+    >>> cp.scipy.stats.pearsonr([0.0, 1.0, 2.0], [1.0, 3.0, 5.5]).statistic
+    array(0.99794872)
     """
     if method is not None:
         raise NotImplementedError(f"[pearsonr] method={method!r} is not supported")
@@ -140,22 +165,33 @@ def spearmanr(
 ) -> SignificanceResult:
     """Returns Spearman's rank correlation of two samples, or of all pairs of a matrix' columns (rows for axis 1).
 
-    Args:
-        a: a vector, or a matrix of samples along `axis`.
-        b: a second vector or matrix; its samples are appended to those of `a`.
-        axis: 0 or 1; None flattens `a` and `b`.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
+    Parameters
+    ----------
+    a : array_like
+        A vector, or a matrix of samples along `axis`.
+    b : array_like, optional
+        A second vector or matrix; its samples are appended to those of `a`.
+    axis : int or None, default 0
+        0 or 1; None flattens `a` and `b`.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         The coefficient and its p-value, or matrices of them for more than two samples.
 
-    Raises:
-        ValueError: for another axis, arrays with more than two axes, samples of different length, and a single sample.
+    Raises
+    ------
+    ValueError
+        For another axis, arrays with more than two axes, samples of different length, and a single sample.
 
-    Examples:
-        >>> cp.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 4.0, 2.0]).statistic
-        array(0.5)
+    Examples
+    --------
+    >>> cp.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 4.0, 2.0]).statistic
+    array(0.5)
     """
     if axis is not None and axis > 1:
         raise ValueError(f"spearmanr only handles 1-D or 2-D arrays, supplied axis argument {axis}, please use only "
@@ -193,24 +229,36 @@ def linregress(
 
     The result is NaN without points, or if x is constant.
 
-    Args:
-        x, y: coordinates of the points along `axis` (None flattens them), which broadcast along other axes.
-        alternative: "two-sided", "less" or "greater".
-        axis: the axis.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x, y : array_like
+        Coordinates of the points along `axis` (None flattens them), which broadcast along other axes.
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    axis : int or None, default 0
+        The axis.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    LinregressResult
         A result with `slope`, `intercept`, `rvalue`, `pvalue`, `stderr` and `intercept_stderr`.
 
-    Raises:
-        ValueError: for samples of different length, and an unknown alternative or policy.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For samples of different length, and an unknown alternative or policy.
+    NotImplementedError
+        For policies other than "propagate".
 
-    Examples:
-        >>> fit = cp.scipy.stats.linregress([0.0, 1.0, 2.0], [1.0, 3.0, 5.5])
-        >>> fit.slope, fit.intercept.round(6)
-        (array(2.25), array(0.916667))
+    Examples
+    --------
+    >>> fit = cp.scipy.stats.linregress([0.0, 1.0, 2.0], [1.0, 3.0, 5.5])
+    >>> fit.slope, fit.intercept.round(6)
+    (array(2.25), array(0.916667))
     """
     check_alternative(alternative)
     a, b = pair(x, y, axis, "linregress", nan_policy, True)

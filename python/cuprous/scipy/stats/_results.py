@@ -36,12 +36,18 @@ class SignificanceResult(NamedTuple):
 class TtestResult(SignificanceResult):
     """The result of a t-test.
 
-    Args:
-        statistic, pvalue: the fields of the tuple.
-        df: the degrees of freedom.
-        estimate: the estimated mean, or difference of means.
-        error: the estimate's standard error.
-        alternative: the alternative of the test.
+    Parameters
+    ----------
+    statistic, pvalue : array_like
+        The fields of the tuple.
+    df : array_like, optional
+        The degrees of freedom.
+    estimate : array_like, optional
+        The estimated mean, or difference of means.
+    error : array_like, optional
+        The estimate's standard error.
+    alternative : str, default "two-sided"
+        The alternative of the test.
     """
 
     df: Any
@@ -61,8 +67,10 @@ class TtestResult(SignificanceResult):
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Returns the confidence interval of the mean, or of the difference of means.
 
-        Raises:
-            ValueError: for a level outside (0, 1).
+        Raises
+        ------
+        ValueError
+            For a level outside (0, 1).
         """
         reach = -stdtrit(self.df, _tail(confidence_level, self._alternative)) * self._error
         return _interval(self._estimate - reach, self._estimate + reach, self._alternative, math.inf)
@@ -77,8 +85,10 @@ class PearsonRResult(SignificanceResult):
     def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
         """Returns the confidence interval of the correlation, by Fisher's transform.
 
-        Raises:
-            ValueError: for a level outside (0, 1).
+        Raises
+        ------
+        ValueError
+            For a level outside (0, 1).
         """
         tail = _tail(confidence_level, self._alternative)
         if self._count < 4:

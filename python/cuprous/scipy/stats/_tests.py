@@ -54,24 +54,37 @@ def ttest_1samp(
 ) -> TtestResult:  # fmt: skip
     """Tests whether the mean of a sample is `popmean`.
 
-    Args:
-        a: samples along `axis` (None flattens them).
-        popmean: a number, or an array that broadcasts with the means and has extent 1 along the axis.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        Samples along `axis` (None flattens them).
+    popmean : array_like
+        A number, or an array that broadcasts with the means and has extent 1 along the axis.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    TtestResult
         A result with `statistic`, `pvalue` and `df`.
 
-    Raises:
-        ValueError: for an unknown alternative or policy, and for a `popmean` that does not broadcast.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For an unknown alternative or policy, and for a `popmean` that does not broadcast.
+    NotImplementedError
+        For policies other than "propagate".
 
-    Examples:
-        >>> cp.scipy.stats.ttest_1samp([1.0, 2.0, 3.0, 4.0], 2.0).statistic
-        array(0.77459667)
+    Examples
+    --------
+    >>> cp.scipy.stats.ttest_1samp([1.0, 2.0, 3.0, 4.0], 2.0).statistic
+    array(0.77459667)
     """
     x, along = sample(a, axis, "ttest_1samp", nan_policy)
     n = x.shape[along]
@@ -96,23 +109,35 @@ def ttest_rel(
 ) -> TtestResult:  # fmt: skip
     """Tests whether the mean difference of pairs is 0.
 
-    Args:
-        a: the first samples.
-        b: the second samples, of the same length.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The first samples.
+    b : array_like
+        The second samples, of the same length.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    TtestResult
         A result with `statistic`, `pvalue` and `df`.
 
-    Raises:
-        ValueError: for an unknown alternative or policy, and for samples of different lengths.
+    Raises
+    ------
+    ValueError
+        For an unknown alternative or policy, and for samples of different lengths.
 
-    Examples:
-        >>> cp.scipy.stats.ttest_rel([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
-        array(-4.)
+    Examples
+    --------
+    >>> cp.scipy.stats.ttest_rel([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
+    array(-4.)
     """
     x, along = sample(a, axis, "ttest_rel", nan_policy)
     y, _ = sample(b, axis, "ttest_rel", nan_policy)
@@ -144,27 +169,43 @@ def ttest_ind(
 ) -> TtestResult:  # fmt: skip
     """Tests whether two samples have the same mean.
 
-    Args:
-        a: the first samples.
-        b: the second samples, which broadcast along other axes.
-        axis: the axis of the samples; None flattens them.
-        equal_var: whether to assume equal variances; if false, performs Welch's test.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
-        trim: must be 0.
-        method: must be None.
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The first samples.
+    b : array_like
+        The second samples, which broadcast along other axes.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    equal_var : bool, default True
+        Whether to assume equal variances; if false, performs Welch's test.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    trim : float, default 0
+        Must be 0.
+    method : str, optional
+        Must be None.
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    TtestResult
         A result with `statistic`, `pvalue` and `df`.
 
-    Raises:
-        ValueError: as for `ttest_1samp`, and for samples that do not broadcast along other axes.
-        NotImplementedError: for `trim` and `method`.
+    Raises
+    ------
+    ValueError
+        As for `ttest_1samp`, and for samples that do not broadcast along other axes.
+    NotImplementedError
+        For `trim` and `method`.
 
-    Examples:
-        >>> cp.scipy.stats.ttest_ind([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
-        array(-1.26491106)
+    Examples
+    --------
+    >>> cp.scipy.stats.ttest_ind([1.0, 2.0, 3.0], [2.0, 3.0, 5.0]).statistic
+    array(-1.26491106)
     """
     for name, value in (("trim", trim), ("method", method)):
         if value:
@@ -192,28 +233,43 @@ def ttest_ind_from_stats(
 ) -> TtestResult:  # fmt: skip
     """Performs `ttest_ind` with the means, standard deviations and sizes of the samples.
 
-    Args:
-        mean1: the mean of the first sample; as the other arguments a scalar or an array.
-        std1: its standard deviation, with n - 1 degrees of freedom.
-        nobs1: its size.
-        mean2: the mean of the second sample.
-        std2: its standard deviation.
-        nobs2: its size.
-        equal_var: whether to assume equal variances; if false, performs Welch's test.
-        alternative: "two-sided", "less" or "greater".
+    Parameters
+    ----------
+    mean1 : float
+        The mean of the first sample; as the other arguments a scalar or an array.
+    std1 : array_like
+        Its standard deviation, with n - 1 degrees of freedom.
+    nobs1 : int
+        Its size.
+    mean2 : float
+        The mean of the second sample.
+    std2 : array_like
+        Its standard deviation.
+    nobs2 : int
+        Its size.
+    equal_var : bool, default True
+        Whether to assume equal variances; if false, performs Welch's test.
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
 
-    Returns:
+    Returns
+    -------
+    TtestResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for an unknown alternative.
+    Raises
+    ------
+    ValueError
+        For an unknown alternative.
 
-    See Also:
-        cuprous.scipy.stats.ttest_ind
+    See Also
+    --------
+    cuprous.scipy.stats.ttest_ind
 
-    Examples:
-        >>> cp.scipy.stats.ttest_ind_from_stats(2.0, 1.0, 3, 3.0, 1.0, 3).statistic
-        array(-1.22474487)
+    Examples
+    --------
+    >>> cp.scipy.stats.ttest_ind_from_stats(2.0, 1.0, 3, 3.0, 1.0, 3).statistic
+    array(-1.22474487)
     """
     operands = [array(v) for v in (mean1, std1, nobs1, mean2, std2, nobs2)]
     if any(v.dtype.kind == "c" for v in operands):
@@ -230,24 +286,37 @@ def chisquare(
 ) -> SignificanceResult:  # fmt: skip
     """Tests whether counts are as expected (all equal, without `f_exp`).
 
-    Args:
-        f_obs: the counts along `axis`.
-        f_exp: the expected counts, of the same shape or broadcasting.
-        ddof: the number of degrees of freedom to subtract.
-        axis: the axis of the samples; None flattens them.
-        sum_check: whether to check that observed and expected counts have the same sum, which waits for the device.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    f_obs : array_like
+        The counts along `axis`.
+    f_exp : array_like, optional
+        The expected counts, of the same shape or broadcasting.
+    ddof : int, default 0
+        The number of degrees of freedom to subtract.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    sum_check : bool, default True
+        Whether to check that observed and expected counts have the same sum, which waits for the device.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for different sums, and an unknown policy.
+    Raises
+    ------
+    ValueError
+        For different sums, and an unknown policy.
 
-    Examples:
-        >>> cp.scipy.stats.chisquare([16, 18, 16, 14, 12, 12]).statistic
-        array(2.)
+    Examples
+    --------
+    >>> cp.scipy.stats.chisquare([16, 18, 16, 14, 12, 12]).statistic
+    array(2.)
     """
     x, along = sample(f_obs, axis, "chisquare", nan_policy)
     if f_exp is None:
@@ -288,23 +357,35 @@ def f_oneway(
 ) -> SignificanceResult:
     """Tests whether several samples have the same mean (analysis of variance).
 
-    Args:
-        *samples: the samples, two or more arrays.
-        axis: the axis of the samples; None flattens them.
-        equal_var: must be True.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    *samples : array_like
+        The samples, two or more arrays.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    equal_var : bool, default True
+        Must be True.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        TypeError: for fewer than two samples.
-        NotImplementedError: if `equal_var` is false.
+    Raises
+    ------
+    TypeError
+        For fewer than two samples.
+    NotImplementedError
+        If `equal_var` is false.
 
-    Examples:
-        >>> cp.scipy.stats.f_oneway([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]).statistic
-        array(1.5)
+    Examples
+    --------
+    >>> cp.scipy.stats.f_oneway([1.0, 2.0, 3.0], [2.0, 3.0, 4.0]).statistic
+    array(1.5)
     """
     if len(samples) < 2:
         raise TypeError(f"at least two inputs are required; got {len(samples)}.")
@@ -320,26 +401,45 @@ def levene(
 ) -> SignificanceResult:  # fmt: skip
     """Tests whether several samples have the same variance: `f_oneway` of the distances from their centers.
 
-    Args:
-        samples, axis, nan_policy, keepdims: as for `f_oneway`.
-        center: the center: "mean", "median", or "trimmed" (the mean without a fraction of elements at each end).
-        proportiontocut: that fraction, for "trimmed".
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    *samples : array_like
+        As for `f_oneway`.
+    axis : int or None, default 0
+        As for `f_oneway`.
+    nan_policy : str, default "propagate"
+        As for `f_oneway`.
+    keepdims : bool, default False
+        As for `f_oneway`.
+    center : str, default "median"
+        The center: "mean", "median", or "trimmed" (the mean without a fraction of elements at each end).
+    proportiontocut : float, default 0.05
+        That fraction, for "trimmed".
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for fewer than two samples, unknown centers, and a fraction that leaves no elements.
+    Raises
+    ------
+    ValueError
+        For fewer than two samples, unknown centers, and a fraction that leaves no elements.
 
-    See Also:
-        bartlett
+    See Also
+    --------
+    bartlett
 
-    Examples:
-        >>> cp.scipy.stats.levene([1.0, 2.0, 3.0], [1.0, 5.0, 9.0]).statistic
-        array(2.11764706)
+    Examples
+    --------
+    >>> cp.scipy.stats.levene([1.0, 2.0, 3.0], [1.0, 5.0, 9.0]).statistic
+    array(2.11764706)
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
@@ -361,26 +461,38 @@ def bartlett(
 ) -> SignificanceResult:
     """Tests whether several samples from normal distributions have the same variance.
 
-    Args:
-        *samples: the samples, two or more arrays.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    *samples : array_like
+        The samples, two or more arrays.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for fewer than two samples.
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    ValueError
+        For fewer than two samples.
+    NotImplementedError
+        For policies other than "propagate".
 
-    See Also:
-        levene
+    See Also
+    --------
+    levene
 
-    Examples:
-        >>> result = cp.scipy.stats.bartlett([1.0, 2.0, 4.0], [2.0, 3.0, 7.0])
-        >>> result.pvalue
-        array(0.49748786)
+    Examples
+    --------
+    >>> result = cp.scipy.stats.bartlett([1.0, 2.0, 4.0], [2.0, 3.0, 7.0])
+    >>> result.pvalue
+    array(0.49748786)
     """
     if len(samples) < 2:
         raise ValueError("Must provide at least two samples.")
@@ -405,22 +517,33 @@ def skewtest(
 
     Samples with fewer than 8 elements give NaN.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for an unknown alternative or policy.
+    Raises
+    ------
+    ValueError
+        For an unknown alternative or policy.
 
-    Examples:
-        >>> cp.scipy.stats.skewtest(cp.arange(20.0) ** 2).statistic
-        array(1.42766462)
+    Examples
+    --------
+    >>> cp.scipy.stats.skewtest(cp.arange(20.0) ** 2).statistic
+    array(1.42766462)
     """
     x, along = sample(a, axis, "skewtest", nan_policy)
     n = float(x.shape[along])
@@ -444,22 +567,33 @@ def kurtosistest(
 
     Samples with fewer than 5 elements give NaN.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        alternative: "two-sided", "less" or "greater".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    alternative : {"two-sided", "less", "greater"}, default "two-sided"
+        "two-sided", "less" or "greater".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        ValueError: for an unknown alternative or policy.
+    Raises
+    ------
+    ValueError
+        For an unknown alternative or policy.
 
-    Examples:
-        >>> cp.scipy.stats.kurtosistest(cp.arange(20.0) ** 2).statistic
-        array(-0.74718631)
+    Examples
+    --------
+    >>> cp.scipy.stats.kurtosistest(cp.arange(20.0) ** 2).statistic
+    array(-0.74718631)
     """
     x, along = sample(a, axis, "kurtosistest", nan_policy)
     n = float(x.shape[along])
@@ -485,21 +619,31 @@ def normaltest(
 ) -> SignificanceResult:
     """Tests whether a sample is normal, by the sum of the squares of `skewtest`'s and `kurtosistest`'s statistics.
 
-    Args:
-        a: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    a : array_like
+        The samples.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    NotImplementedError
+        For policies other than "propagate".
 
-    Examples:
-        >>> cp.scipy.stats.normaltest(cp.arange(20.0) ** 2).statistic
-        array(2.59651365)
+    Examples
+    --------
+    >>> cp.scipy.stats.normaltest(cp.arange(20.0) ** 2).statistic
+    array(2.59651365)
     """
     s, k = (test(a, axis, nan_policy, keepdims=keepdims).statistic for test in (skewtest, kurtosistest))
     statistic = s * s + k * k
@@ -511,21 +655,31 @@ def jarque_bera(
 ) -> SignificanceResult:
     """Tests whether skewness and kurtosis are those of a normal distribution (Jarque-Bera).
 
-    Args:
-        x: the samples.
-        axis: the axis of the samples; None flattens them.
-        nan_policy: must be "propagate".
-        keepdims: whether to keep the axis with extent one.
+    Parameters
+    ----------
+    x : array_like
+        The samples.
+    axis : int, optional
+        The axis of the samples; None flattens them.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
+    keepdims : bool, default False
+        Whether to keep the axis with extent one.
 
-    Returns:
+    Returns
+    -------
+    SignificanceResult
         A result with `statistic` and `pvalue`.
 
-    Raises:
-        NotImplementedError: for policies other than "propagate".
+    Raises
+    ------
+    NotImplementedError
+        For policies other than "propagate".
 
-    Examples:
-        >>> cp.scipy.stats.jarque_bera([1.0, 2.0, 3.0, 4.0, 9.0]).statistic
-        array(0.92278432)
+    Examples
+    --------
+    >>> cp.scipy.stats.jarque_bera([1.0, 2.0, 3.0, 4.0, 9.0]).statistic
+    array(0.92278432)
     """
     values, along = sample(x, axis, "jarque_bera", nan_policy)
     s, k = skew(values, along), kurtosis(values, along)
@@ -537,25 +691,37 @@ def describe(a: Any, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan
              ) -> DescribeResult:  # fmt: skip
     """Returns number, minimum and maximum, mean, variance, skewness and kurtosis along an axis.
 
-    Args:
-        a: the array.
-        axis: the axis of the samples; None flattens them.
-        ddof: subtracted from the number of elements for the variance.
-        bias: whether skewness and kurtosis are not corrected for bias.
-        nan_policy: must be "propagate".
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    axis : int or None, default 0
+        The axis of the samples; None flattens them.
+    ddof : int, default 1
+        Subtracted from the number of elements for the variance.
+    bias : bool, default True
+        Whether skewness and kurtosis are not corrected for bias.
+    nan_policy : str, default "propagate"
+        Must be "propagate".
 
-    Returns:
+    Returns
+    -------
+    DescribeResult
         A result with `nobs`, `minmax`, `mean`, `variance`, `skewness` and `kurtosis`.
 
-    Raises:
-        ValueError: for an empty sample.
+    Raises
+    ------
+    ValueError
+        For an empty sample.
 
-    See Also:
-        skew, kurtosis
+    See Also
+    --------
+    skew, kurtosis
 
-    Examples:
-        >>> cp.scipy.stats.describe([1.0, 2.0, 3.0, 4.0]).variance
-        array(1.66666667)
+    Examples
+    --------
+    >>> cp.scipy.stats.describe([1.0, 2.0, 3.0, 4.0]).variance
+    array(1.66666667)
     """
     x, along = sample(a, axis, "describe", nan_policy)
     if x.size == 0:

@@ -13,15 +13,23 @@ def associative_scan(combine_fn: Callable[[Any, Any], Any], xs: Any, dim: int, r
                      combine_mode: str = "pointwise") -> Any:  # fmt: skip
     """Returns the running combinations of elements along a dimension, in as many rounds as the extent has bits.
 
-    Args:
-        combine_fn: combines two elements; it is called with many pairs at once.
-        xs: a tensor, or a container of tensors.
-        dim: the dimension.
-        reverse: whether to begin at the end.
-        combine_mode: chooses PyTorch's implementation.
+    Parameters
+    ----------
+    combine_fn : callable
+        Combines two elements; it is called with many pairs at once.
+    xs : Tensor
+        A tensor, or a container of tensors.
+    dim : int
+        The dimension.
+    reverse : bool, default False
+        Whether to begin at the end.
+    combine_mode : str, default "pointwise"
+        Chooses PyTorch's implementation.
 
-    Raises:
-        ValueError: for another mode.
+    Raises
+    ------
+    ValueError
+        For another mode.
     """
     if combine_mode not in ("pointwise", "generic"):
         raise ValueError(f"Combine_mode must either 'pointwise' or 'generic', but got {combine_mode}")

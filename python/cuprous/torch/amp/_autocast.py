@@ -16,15 +16,19 @@ _DEFAULT = {"cuda": "float16", "cpu": "bfloat16"}
 def is_autocast_available(device_type: str) -> bool:
     """Returns True if `autocast` supports a device type.
 
-    Args:
-        device_type: "cpu" or "cuda".
+    Parameters
+    ----------
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.amp.is_autocast_available("cpu")
-        True
+    Examples
+    --------
+    >>> torch.amp.is_autocast_available("cpu")
+    True
     """
     return device_type in _DEFAULT
 
@@ -32,15 +36,19 @@ def is_autocast_available(device_type: str) -> bool:
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Returns True if `autocast` is enabled for a device type in this thread.
 
-    Args:
-        device_type: "cpu" or "cuda".
+    Parameters
+    ----------
+    device_type : {"cpu", "cuda"}, default "cuda"
+        "cpu" or "cuda".
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_autocast_enabled("cpu")
-        False
+    Examples
+    --------
+    >>> torch.is_autocast_enabled("cpu")
+    False
     """
     return _core.autocast_dtype(device_type) is not None
 
@@ -48,15 +56,19 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
 def get_autocast_dtype(device_type: str) -> _types.dtype:
     """Returns the dtype that `autocast` uses on a device type.
 
-    Args:
-        device_type: "cpu" or "cuda".
+    Parameters
+    ----------
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.get_autocast_dtype("cpu")
-        torch.bfloat16
+    Examples
+    --------
+    >>> torch.get_autocast_dtype("cpu")
+    torch.bfloat16
     """
     return _types.DTYPES[_core.autocast_dtype(device_type) or _DEFAULT[device_type]]
 
@@ -64,12 +76,14 @@ def get_autocast_dtype(device_type: str) -> _types.dtype:
 def get_autocast_cpu_dtype() -> _types.dtype:
     """Returns the dtype that `autocast` uses on the CPU.
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.get_autocast_cpu_dtype()
-        torch.bfloat16
+    Examples
+    --------
+    >>> torch.get_autocast_cpu_dtype()
+    torch.bfloat16
     """
     return get_autocast_dtype("cpu")
 
@@ -77,12 +91,14 @@ def get_autocast_cpu_dtype() -> _types.dtype:
 def get_autocast_gpu_dtype() -> _types.dtype:
     """Returns the dtype that `autocast` uses on GPUs.
 
-    Returns:
-        A `torch.dtype`.
+    Returns
+    -------
+    dtype
 
-    Examples:
-        >>> torch.get_autocast_gpu_dtype()
-        torch.float16
+    Examples
+    --------
+    >>> torch.get_autocast_gpu_dtype()
+    torch.float16
     """
     return get_autocast_dtype("cuda")
 
@@ -90,12 +106,14 @@ def get_autocast_gpu_dtype() -> _types.dtype:
 def is_autocast_cpu_enabled() -> bool:
     """Returns true within `autocast("cpu")`.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.is_autocast_cpu_enabled()
-        False
+    Examples
+    --------
+    >>> torch.is_autocast_cpu_enabled()
+    False
     """
     return is_autocast_enabled("cpu")
 
@@ -107,20 +125,28 @@ class autocast:
     Weights are cast where they are used. The casts are part of the recorded program, so `cache_enabled` has no
     effect.
 
-    Args:
-        device_type: "cpu" or "cuda".
-        dtype: float16 or bfloat16, by default that of `get_autocast_dtype`.
-        enabled: whether it has an effect.
-        cache_enabled: has no effect.
+    Parameters
+    ----------
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
+    dtype : dtype, optional
+        float16 or bfloat16, by default that of `get_autocast_dtype`.
+    enabled : bool, default True
+        Whether it has an effect.
+    cache_enabled : bool, optional
+        Has no effect.
 
-    Raises:
-        RuntimeError: for an unsupported device type, or a dtype other than float16 and bfloat16.
+    Raises
+    ------
+    RuntimeError
+        For an unsupported device type, or a dtype other than float16 and bfloat16.
 
-    Examples:
-        >>> with torch.autocast("cpu", dtype=torch.bfloat16):
-        ...     result = torch.ones(2, 3) @ torch.ones(3, 2)
-        >>> result.dtype
-        torch.bfloat16
+    Examples
+    --------
+    >>> with torch.autocast("cpu", dtype=torch.bfloat16):
+    ...     result = torch.ones(2, 3) @ torch.ones(3, 2)
+    >>> result.dtype
+    torch.bfloat16
     """
 
     def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
@@ -164,22 +190,29 @@ def _cast_all(x: Any, device: str, name: str) -> Any:
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
     """Returns `forward` of a `Function` for use under `autocast`. It is a decorator.
 
-    Args:
-        fwd: the method; None for a decorator.
-        device_type: "cpu" or "cuda".
-        cast_inputs: a dtype to which the arguments are cast, with `autocast` disabled within the method.
+    Parameters
+    ----------
+    fwd : str, optional
+        The method; None for a decorator.
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
+    cast_inputs : dtype, optional
+        A dtype to which the arguments are cast, with `autocast` disabled within the method.
 
-    Returns:
+    Returns
+    -------
+    callable
         The method, or a decorator.
 
-    Examples:
-        >>> class Double(torch.autograd.Function):
-        ...     @staticmethod
-        ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
-        ...     def forward(ctx, x):
-        ...         return 2 * x
-        >>> Double.apply(torch.ones(2))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    >>> Double.apply(torch.ones(2))
+    tensor([2., 2.])
     """
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -200,28 +233,34 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Returns `backward` of a `Function`, which runs with the `autocast` state of `forward`. It is a decorator.
 
-    Args:
-        bwd: the method; None for a decorator.
-        device_type: "cpu" or "cuda".
+    Parameters
+    ----------
+    bwd : str, optional
+        The method; None for a decorator.
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
 
-    Returns:
+    Returns
+    -------
+    callable
         The method, or a decorator.
 
-    Examples:
-        >>> class Double(torch.autograd.Function):
-        ...     @staticmethod
-        ...     @torch.amp.custom_fwd(device_type="cpu")
-        ...     def forward(ctx, x):
-        ...         return 2 * x
-        ...
-        ...     @staticmethod
-        ...     @torch.amp.custom_bwd(device_type="cpu")
-        ...     def backward(ctx, grad):
-        ...         return 2 * grad
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> Double.apply(x).sum().backward()
-        >>> x.grad
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])
     """
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -17,22 +17,30 @@ class GradScaler:
     parameters, the same program keeps the old parameters if the check fails, so that no step waits. For other
     networks, and on the CPU, waiting is cheaper. The scale is stored on the device; `get_scale` waits for it.
 
-    Args:
-        device: "cpu" or "cuda".
-        init_scale: the first scale.
-        growth_factor: the factor by which the scale grows.
-        backoff_factor: the factor by which the scale shrinks after a skipped step.
-        growth_interval: the number of successful steps after which the scale grows.
-        enabled: whether there is a scale; the methods pass values on otherwise.
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}, default "cuda"
+        "cpu" or "cuda".
+    init_scale : float, optional
+        The first scale.
+    growth_factor : float, default 2.0
+        The factor by which the scale grows.
+    backoff_factor : float, default 0.5
+        The factor by which the scale shrinks after a skipped step.
+    growth_interval : int, default 2000
+        The number of successful steps after which the scale grows.
+    enabled : bool, default True
+        Whether there is a scale; the methods pass values on otherwise.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
-        >>> scaler.scale((x * x).sum()).backward()
-        >>> scaler.step(optimizer)
-        >>> scaler.update()
-        >>> x.detach()
-        tensor([2.4000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+    >>> scaler.scale((x * x).sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> scaler.update()
+    >>> x.detach()
+    tensor([2.4000])
     """
 
     def __init__(self, device: str = "cuda", init_scale: float = 2.0**16, growth_factor: float = 2.0,
@@ -70,18 +78,25 @@ class GradScaler:
     def scale(self, outputs: Any) -> Any:
         """Returns a loss, or each of a sequence of losses, times the scale.
 
-        Args:
-            outputs: a tensor, or a sequence of tensors.
-
-        Returns:
+        Parameters
+        ----------
+        outputs : Tensor
             A tensor, or a sequence of tensors.
 
-        Raises:
-            ValueError: for anything other than tensors.
+        Returns
+        -------
+        Tensor
+            A tensor, or a sequence of tensors.
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu", init_scale=4.0).scale(torch.tensor(0.5))
-            tensor(2.)
+        Raises
+        ------
+        ValueError
+            For anything other than tensors.
+
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu", init_scale=4.0).scale(torch.tensor(0.5))
+        tensor(2.)
         """
         if not self._enabled:
             return outputs
@@ -94,20 +109,26 @@ class GradScaler:
     def unscale_(self, optimizer: Any) -> None:
         """Divides the gradients of an optimizer's parameters by the scale, for example to clip them before `step`.
 
-        Args:
-            optimizer: the optimizer.
+        Parameters
+        ----------
+        optimizer : Optimizer
+            The optimizer.
 
-        Raises:
-            RuntimeError: if called twice, or after `step`.
-            ValueError: for float16 gradients, in which the scaled values may already have underflowed.
+        Raises
+        ------
+        RuntimeError
+            If called twice, or after `step`.
+        ValueError
+            For float16 gradients, in which the scaled values may already have underflowed.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
-            >>> scaler.scale((x * x).sum()).backward()
-            >>> scaler.unscale_(optimizer)
-            >>> x.grad
-            tensor([6.])
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+        >>> scaler.scale((x * x).sum()).backward()
+        >>> scaler.unscale_(optimizer)
+        >>> x.grad
+        tensor([6.])
         """
         if not self._enabled:
             return
@@ -139,24 +160,33 @@ class GradScaler:
         It waits for the check if that is cheaper than a speculative step, and for optimizers with a `step` or hooks
         of their own.
 
-        Args:
-            optimizer: the optimizer.
-            *args: the arguments of the optimizer's `step`.
-            **kwargs: its keyword arguments.
+        Parameters
+        ----------
+        optimizer : Optimizer
+            The optimizer.
+        *args : any
+            The arguments of the optimizer's `step`.
+        **kwargs : any
+            Its keyword arguments.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The result of the optimizer's `step`, or None.
 
-        Raises:
-            RuntimeError: if called twice before `update`, or with a closure.
+        Raises
+        ------
+        RuntimeError
+            If called twice before `update`, or with a closure.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
-            >>> scaler.scale(float("inf") * x.sum()).backward()
-            >>> scaler.step(optimizer)
-            >>> x.detach()
-            tensor([3.])
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu")
+        >>> scaler.scale(float("inf") * x.sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> x.detach()
+        tensor([3.])
         """
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
@@ -178,20 +208,25 @@ class GradScaler:
     def update(self, new_scale: Any = None) -> None:
         """Lowers the scale after a skipped step, and raises it after `growth_interval` successful ones.
 
-        Args:
-            new_scale: a scale to set instead.
+        Parameters
+        ----------
+        new_scale : number, optional
+            A scale to set instead.
 
-        Raises:
-            AssertionError: if there was no step since the last update.
+        Raises
+        ------
+        AssertionError
+            If there was no step since the last update.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu", init_scale=8.0)
-            >>> scaler.scale(float("inf") * x.sum()).backward()
-            >>> scaler.step(optimizer)
-            >>> scaler.update()
-            >>> scaler.get_scale()
-            4.0
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer, scaler = torch.optim.SGD([x], lr=0.1), torch.amp.GradScaler("cpu", init_scale=8.0)
+        >>> scaler.scale(float("inf") * x.sum()).backward()
+        >>> scaler.step(optimizer)
+        >>> scaler.update()
+        >>> scaler.get_scale()
+        4.0
         """
         if not self._enabled:
             return
@@ -222,12 +257,14 @@ class GradScaler:
     def get_scale(self) -> float:
         """Returns the scale, which is 1 if scaling is disabled.
 
-        Returns:
-            A float.
+        Returns
+        -------
+        float
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu", init_scale=8.0).get_scale()
-            8.0
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu", init_scale=8.0).get_scale()
+        8.0
         """
         if not self._enabled:
             return 1.0
@@ -236,93 +273,113 @@ class GradScaler:
     def get_growth_factor(self) -> float:
         """Returns the factor by which the scale grows.
 
-        Returns:
-            A float.
+        Returns
+        -------
+        float
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").get_growth_factor()
-            2.0
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").get_growth_factor()
+        2.0
         """
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
         """Sets the factor by which the scale grows.
 
-        Args:
-            new_factor: the factor.
+        Parameters
+        ----------
+        new_factor : float
+            The factor.
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").set_growth_factor(4.0)
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").set_growth_factor(4.0)
         """
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
         """Returns the factor by which the scale shrinks.
 
-        Returns:
-            A float.
+        Returns
+        -------
+        float
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").get_backoff_factor()
-            0.5
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").get_backoff_factor()
+        0.5
         """
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
         """Sets the factor by which the scale shrinks.
 
-        Args:
-            new_factor: the factor.
+        Parameters
+        ----------
+        new_factor : float
+            The factor.
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").set_backoff_factor(0.25)
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").set_backoff_factor(0.25)
         """
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
         """Returns the number of successful steps after which the scale grows.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").get_growth_interval()
-            2000
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").get_growth_interval()
+        2000
         """
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
         """Sets the number of successful steps after which the scale grows.
 
-        Args:
-            new_interval: the number of steps.
+        Parameters
+        ----------
+        new_interval : int
+            The number of steps.
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu").set_growth_interval(100)
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu").set_growth_interval(100)
         """
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:
         """Returns True if scaling is enabled.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu", enabled=False).is_enabled()
-            False
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu", enabled=False).is_enabled()
+        False
         """
         return self._enabled
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the scale and its settings.
 
-        Returns:
+        Returns
+        -------
+        dict
             A dict, which is empty if scaling is disabled.
 
-        Examples:
-            >>> torch.amp.GradScaler("cpu", init_scale=8.0).state_dict()["scale"]
-            8.0
+        Examples
+        --------
+        >>> torch.amp.GradScaler("cpu", init_scale=8.0).state_dict()["scale"]
+        8.0
         """
         if not self._enabled:
             return {}
@@ -333,17 +390,22 @@ class GradScaler:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores a state.
 
-        Args:
-            state_dict: what `state_dict` returned.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
 
-        Raises:
-            RuntimeError: if the state is empty.
+        Raises
+        ------
+        RuntimeError
+            If the state is empty.
 
-        Examples:
-            >>> scaler = torch.amp.GradScaler("cpu")
-            >>> scaler.load_state_dict(torch.amp.GradScaler("cpu", init_scale=8.0).state_dict())
-            >>> scaler.get_scale()
-            8.0
+        Examples
+        --------
+        >>> scaler = torch.amp.GradScaler("cpu")
+        >>> scaler.load_state_dict(torch.amp.GradScaler("cpu", init_scale=8.0).state_dict())
+        >>> scaler.get_scale()
+        8.0
         """
         if not self._enabled:
             return

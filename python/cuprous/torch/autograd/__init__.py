@@ -25,19 +25,27 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
              grad_variables: Any = None, inputs: Any = None) -> None:  # fmt: skip
     """Computes the gradients of the leaves that tensors depend on, and adds them to their `grad`.
 
-    Args:
-        tensors: the tensors, or one tensor.
-        grad_tensors: the gradient of each; it may be left out for tensors of one element.
-        retain_graph: whether the graph is kept for another pass, by default what `create_graph` says.
-        create_graph: whether operations of the pass are recorded for gradients.
-        grad_variables: the older name of `grad_tensors`.
-        inputs: the leaves whose gradients are wanted, by default all.
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensors
+        The tensors, or one tensor.
+    grad_tensors : Tensor or sequence of Tensors, optional
+        The gradient of each; it may be left out for tensors of one element.
+    retain_graph : bool, optional
+        Whether the graph is kept for another pass, by default what `create_graph` says.
+    create_graph : bool, default False
+        Whether operations of the pass are recorded for gradients.
+    grad_variables : Tensor or sequence of Tensors, optional
+        The older name of `grad_tensors`.
+    inputs : Tensor or sequence of Tensors, optional
+        The leaves whose gradients are wanted, by default all.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> torch.autograd.backward([(x * x).sum()])
-        >>> x.grad
-        tensor([6.])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> torch.autograd.backward([(x * x).sum()])
+    >>> x.grad
+    tensor([6.])
     """
     if grad_variables is not None:
         raise NotImplementedError("[backward] grad_variables is not supported; use grad_tensors")
@@ -51,27 +59,42 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
          is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:  # fmt: skip
     """Returns the gradients with respect to some tensors, without adding them to their `grad`.
 
-    Args:
-        outputs: the tensors to differentiate, or one tensor.
-        inputs: the tensors to differentiate by, or one tensor.
-        grad_outputs: the gradient of each output; it may be left out for tensors of one element.
-        retain_graph: whether the graph is kept for another pass, by default what `create_graph` says.
-        create_graph: whether operations of the pass are recorded for gradients.
-        only_inputs: for PyTorch's signature; only True.
-        allow_unused: whether an input that no output depends on gets None.
-        is_grads_batched: for PyTorch's signature; only False.
-        materialize_grads: whether such an input gets zeros.
+    Parameters
+    ----------
+    outputs : Tensor
+        The tensors to differentiate, or one tensor.
+    inputs : Tensor
+        The tensors to differentiate by, or one tensor.
+    grad_outputs : Tensor or sequence of Tensors, optional
+        The gradient of each output; it may be left out for tensors of one element.
+    retain_graph : bool, optional
+        Whether the graph is kept for another pass, by default what `create_graph` says.
+    create_graph : bool, default False
+        Whether operations of the pass are recorded for gradients.
+    only_inputs : bool, default True
+        For PyTorch's signature; only True.
+    allow_unused : bool, optional
+        Whether an input that no output depends on gets None.
+    is_grads_batched : bool, default False
+        For PyTorch's signature; only False.
+    materialize_grads : bool, default False
+        Whether such an input gets zeros.
 
-    Returns:
+    Returns
+    -------
+    tuple
         A tuple of gradients.
 
-    Raises:
-        RuntimeError: for an input that was not used, unless `allow_unused` is True, which gives None.
+    Raises
+    ------
+    RuntimeError
+        For an input that was not used, unless `allow_unused` is True, which gives None.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> torch.autograd.grad((x * x).sum(), x)
-        (tensor([6.]),)
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> torch.autograd.grad((x * x).sum(), x)
+    (tensor([6.]),)
     """
     if not only_inputs or is_grads_batched:
         raise NotImplementedError("[grad] only_inputs=False and is_grads_batched=True are not supported")
@@ -91,17 +114,23 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """Returns the tensor. PyTorch has merged variables and tensors.
 
-    Args:
-        data: the tensor.
-        requires_grad: whether operations on it are recorded for gradients.
-        volatile: has no effect.
+    Parameters
+    ----------
+    data : Tensor
+        The tensor.
+    requires_grad : bool, default False
+        Whether operations on it are recorded for gradients.
+    volatile : bool, default False
+        Has no effect.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
-        True
+    Examples
+    --------
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad
+    True
     """
     if requires_grad:
         data.requires_grad = True

@@ -17,14 +17,18 @@ class set_detect_anomaly:
     While it is enabled, operations record the source lines that called them, and errors of the backward pass name
     these lines. This costs time.
 
-    Args:
-        mode: whether it is enabled.
-        check_nan: whether NaN in a gradient is an error.
+    Parameters
+    ----------
+    mode : bool
+        Whether it is enabled.
+    check_nan : bool, default True
+        Whether NaN in a gradient is an error.
 
-    Examples:
-        >>> with torch.autograd.set_detect_anomaly(True):
-        ...     torch.autograd.is_anomaly_enabled()
-        True
+    Examples
+    --------
+    >>> with torch.autograd.set_detect_anomaly(True):
+    ...     torch.autograd.is_anomaly_enabled()
+    True
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -40,13 +44,16 @@ class set_detect_anomaly:
 class detect_anomaly:
     """A context manager that enables anomaly detection, as `set_detect_anomaly(True)` does.
 
-    Args:
-        check_nan: whether NaN in a gradient is an error.
+    Parameters
+    ----------
+    check_nan : bool, default True
+        Whether NaN in a gradient is an error.
 
-    Examples:
-        >>> with torch.autograd.detect_anomaly():
-        ...     torch.autograd.is_anomaly_enabled()
-        True
+    Examples
+    --------
+    >>> with torch.autograd.detect_anomaly():
+    ...     torch.autograd.is_anomaly_enabled()
+    True
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -63,12 +70,14 @@ class detect_anomaly:
 def is_anomaly_enabled() -> bool:
     """Returns True if anomaly detection is enabled.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.autograd.is_anomaly_enabled()
-        False
+    Examples
+    --------
+    >>> torch.autograd.is_anomaly_enabled()
+    False
     """
     now = _core.set_anomaly("off")
     _core.set_anomaly(now)

@@ -21,29 +21,45 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     The backward pass calls it again, with the same random numbers. Tensors that it uses from outside, such as
     parameters, get gradients too.
 
-    Args:
-        function: the function; it returns tensors, or a tuple of tensors and other objects.
-        *args: its positional arguments.
-        use_reentrant: has no effect: both of PyTorch's implementations give the same results, and here there is one.
-        context_fn: for PyTorch's signature; only None.
-        determinism_check: "default" or "none"; shapes are compared in either case.
-        debug: for PyTorch's signature; only False.
-        early_stop: has no effect; the second call runs to its end.
-        preserve_rng_state: whether the second call draws the random numbers of the first.
-        **kwargs: its keyword arguments.
+    Parameters
+    ----------
+    function : callable
+        The function; it returns tensors, or a tuple of tensors and other objects.
+    *args : any
+        Its positional arguments.
+    use_reentrant : bool, optional
+        Has no effect: both of PyTorch's implementations give the same results, and here there is one.
+    context_fn : callable, optional
+        For PyTorch's signature; only None.
+    determinism_check : {"default", "none"}, default "default"
+        "default" or "none"; shapes are compared in either case.
+    debug : bool, default False
+        For PyTorch's signature; only False.
+    early_stop : bool, default True
+        Has no effect; the second call runs to its end.
+    preserve_rng_state : bool, default True
+        Whether the second call draws the random numbers of the first.
+    **kwargs : any
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result of the function.
 
-    Raises:
-        NotImplementedError: for `context_fn`.
-        RuntimeError: in the backward pass, if the second call gives results of other shapes.
+    Raises
+    ------
+    NotImplementedError
+        For `context_fn`.
+    RuntimeError
+        In the backward pass, if the second call gives results of other shapes.
 
-    Examples:
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False).sum().backward()
-        >>> x.grad
-        tensor([2.7183, 2.7183])
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([2.7183, 2.7183])
     """
     unsupported("checkpoint", context_fn=(context_fn, None), debug=(debug, False))
     if determinism_check not in ("default", "none"):
@@ -80,20 +96,29 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
                           **kwargs: Any) -> Any:  # fmt: skip
     """Runs modules one after another in segments, of which all but the last are checkpointed.
 
-    Args:
-        functions: the modules, a `Sequential` or a list.
-        segments: the number of segments.
-        input: the input of the first module.
-        use_reentrant: has no effect.
-        **kwargs: further keywords of `checkpoint`.
+    Parameters
+    ----------
+    functions : Sequential or list of Modules
+        The modules, a `Sequential` or a list.
+    segments : int
+        The number of segments.
+    input : Tensor
+        The input of the first module.
+    use_reentrant : bool, optional
+        Has no effect.
+    **kwargs : any
+        Further keywords of `checkpoint`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result of the last module.
 
-    Examples:
-        >>> model = nn.Sequential(nn.ReLU(), nn.Tanh())
-        >>> torch.utils.checkpoint.checkpoint_sequential(model, 2, torch.zeros(2))
-        tensor([0., 0.])
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.ReLU(), nn.Tanh())
+    >>> torch.utils.checkpoint.checkpoint_sequential(model, 2, torch.zeros(2))
+    tensor([0., 0.])
     """
     layers = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = max(len(layers) // segments, 1)

@@ -13,21 +13,22 @@ from cuprous.torch.autograd._modes import no_grad
 class FunctionCtx:
     """The context object, through which `forward` passes values to `backward`.
 
-    Examples:
-        >>> class Square(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.save_for_backward(x)
-        ...         return x * x
-        ...
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         (x,) = ctx.saved_tensors
-        ...         return 2 * x * grad
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> Square.apply(x).sum().backward()
-        >>> x.grad
-        tensor([6.])
+    Examples
+    --------
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).sum().backward()
+    >>> x.grad
+    tensor([6.])
     """
 
     def __init__(self) -> None:
@@ -43,11 +44,14 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Saves tensors for the backward pass, where they are `saved_tensors`.
 
-        Args:
-            *tensors: tensors, or None.
+        Parameters
+        ----------
+        *tensors : Tensor or None
+            Tensors, or None.
 
-        Examples:
-            >>> torch.autograd.function.FunctionCtx().save_for_backward(torch.ones(2))
+        Examples
+        --------
+        >>> torch.autograd.function.FunctionCtx().save_for_backward(torch.ones(2))
         """
         self._saved = tensors
 
@@ -55,8 +59,10 @@ class FunctionCtx:
     def saved_tensors(self) -> tuple[Any, ...]:
         """The saved tensors, with the values that they had when `forward` returned. Outputs are part of the graph.
 
-        Raises:
-            RuntimeError: if the graph has been freed.
+        Raises
+        ------
+        RuntimeError
+            If the graph has been freed.
         """
         if self._saved_values is None:
             return self._saved
@@ -88,18 +94,21 @@ class FunctionCtx:
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
         """Marks outputs that have no gradient.
 
-        Args:
-            *outputs: the outputs.
+        Parameters
+        ----------
+        *outputs : Tensor
+            The outputs.
 
-        Examples:
-            >>> class Split(torch.autograd.Function):
-            ...     @staticmethod
-            ...     def forward(ctx, x):
-            ...         index = x.argsort()
-            ...         ctx.mark_non_differentiable(index)
-            ...         return x[index], index
-            >>> Split.apply(torch.ones(2, requires_grad=True))[1].requires_grad
-            False
+        Examples
+        --------
+        >>> class Split(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         index = x.argsort()
+        ...         ctx.mark_non_differentiable(index)
+        ...         return x[index], index
+        >>> Split.apply(torch.ones(2, requires_grad=True))[1].requires_grad
+        False
         """
         self._not_differentiable |= {id(output) for output in outputs}
 
@@ -107,28 +116,36 @@ class FunctionCtx:
         """Raises an error, because outputs that are inputs are not supported. Return a new tensor instead of writing
         into an input.
 
-        Args:
-            *inputs: the inputs.
+        Parameters
+        ----------
+        *inputs : Tensor
+            The inputs.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
 
-        Examples:
-            >>> torch.autograd.function.FunctionCtx().mark_dirty(torch.ones(2))
-            Traceback (most recent call last):
-                ...
-            NotImplementedError: [Function] mark_dirty is not supported: return a new tensor
+        Examples
+        --------
+        >>> torch.autograd.function.FunctionCtx().mark_dirty(torch.ones(2))
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: [Function] mark_dirty is not supported: return a new tensor
         """
         raise NotImplementedError("[Function] mark_dirty is not supported: return a new tensor")
 
     def set_materialize_grads(self, value: bool) -> None:
         """Sets whether missing gradients are passed to `backward` as zeros rather than None.
 
-        Args:
-            value: whether they are.
+        Parameters
+        ----------
+        value : bool
+            Whether they are.
 
-        Examples:
-            >>> torch.autograd.function.FunctionCtx().set_materialize_grads(False)
+        Examples
+        --------
+        >>> torch.autograd.function.FunctionCtx().set_materialize_grads(False)
         """
         self._materialize = value
 
@@ -139,7 +156,77 @@ class Function:
     Subclasses define the static methods `forward(ctx, *args)` and `backward(ctx, *gradients)`, and are called with
     `apply`.
 
-    Examples:
+    Examples
+    --------
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2.])
+    """
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Computes the outputs. Subclasses define it.
+
+        Parameters
+        ----------
+        *args : any
+            The context and the arguments; with `setup_context` the arguments alone.
+        **kwargs : any
+            Has no effect.
+
+        Returns
+        -------
+        Tensor
+            A tensor, or a tuple of tensors.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
+
+        Examples
+        --------
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        >>> Double.apply(torch.ones(2))
+        tensor([2., 2.])
+        """
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Computes the gradients with respect to the arguments. Subclasses define it.
+
+        Parameters
+        ----------
+        ctx : object
+            The context.
+        *grad_outputs : any
+            The gradients of the outputs.
+
+        Returns
+        -------
+        tuple of Tensors
+            The gradient of each argument, or None.
+
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
+
+        Examples
+        --------
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -148,62 +235,9 @@ class Function:
         ...     @staticmethod
         ...     def backward(ctx, grad):
         ...         return 2 * grad
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> Double.apply(x).sum().backward()
-        >>> x.grad
-        tensor([2.])
-    """
-
-    @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs. Subclasses define it.
-
-        Args:
-            *args: the context and the arguments; with `setup_context` the arguments alone.
-            **kwargs: has no effect.
-
-        Returns:
-            A tensor, or a tuple of tensors.
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
-
-        Examples:
-            >>> class Double(torch.autograd.Function):
-            ...     @staticmethod
-            ...     def forward(ctx, x):
-            ...         return 2 * x
-            >>> Double.apply(torch.ones(2))
-            tensor([2., 2.])
-        """
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
-
-    @staticmethod
-    def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Computes the gradients with respect to the arguments. Subclasses define it.
-
-        Args:
-            ctx: the context.
-            *grad_outputs: the gradients of the outputs.
-
-        Returns:
-            The gradient of each argument, or None.
-
-        Raises:
-            NotImplementedError: if a subclass does not define it.
-
-        Examples:
-            >>> class Double(torch.autograd.Function):
-            ...     @staticmethod
-            ...     def forward(ctx, x):
-            ...         return 2 * x
-            ...
-            ...     @staticmethod
-            ...     def backward(ctx, grad):
-            ...         return 2 * grad
-            >>> x = torch.ones(2, requires_grad=True)
-            >>> torch.autograd.grad(Double.apply(x).sum(), x)
-            (tensor([2., 2.]),)
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> torch.autograd.grad(Double.apply(x).sum(), x)
+        (tensor([2., 2.]),)
         """
         raise NotImplementedError("You must implement the backward function for your custom autograd.Function.")
 
@@ -211,19 +245,24 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Calls `forward`, and records `backward` in the graph for the tensors among the arguments.
 
-        Args:
-            *args: the arguments.
+        Parameters
+        ----------
+        *args : any
+            The arguments.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The outputs.
 
-        Examples:
-            >>> class Double(torch.autograd.Function):
-            ...     @staticmethod
-            ...     def forward(ctx, x):
-            ...         return 2 * x
-            >>> Double.apply(torch.ones(2))
-            tensor([2., 2.])
+        Examples
+        --------
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        >>> Double.apply(torch.ones(2))
+        tensor([2., 2.])
         """
         ctx = FunctionCtx()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
@@ -289,25 +328,30 @@ def _backward_function(cls: type[Function], ctx: FunctionCtx, results: list[Any]
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a `backward` that cannot be differentiated itself. It is a decorator.
 
-    Args:
-        function: the method.
-
-    Returns:
+    Parameters
+    ----------
+    function : callable
         The method.
 
-    Examples:
-        >>> class Double(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         return 2 * x
-        ...
-        ...     @staticmethod
-        ...     @torch.autograd.function.once_differentiable
-        ...     def backward(ctx, grad):
-        ...         return 2 * grad
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> torch.autograd.grad(Double.apply(x).sum(), x)
-        (tensor([2., 2.]),)
+    Returns
+    -------
+    callable
+        The method.
+
+    Examples
+    --------
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.autograd.grad(Double.apply(x).sum(), x)
+    (tensor([2., 2.]),)
     """
 
     return no_grad()(function)

@@ -72,33 +72,55 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
               masked: bool | None = None) -> bool:  # fmt: skip
     """Compares the gradients of a function of float64 (or complex128) tensors with central differences.
 
-    Args:
-        func: returns a tensor or a tuple of tensors.
-        inputs: its arguments; those that require gradients are checked.
-        eps: the step of the differences.
-        atol: absolute tolerance.
-        rtol: relative tolerance.
-        raise_exception: whether to raise an error rather than return False.
-        nondet_tol: how much the gradients of two backward passes may differ.
-        check_undefined_grad: has no effect; each output is differentiated alone, without gradients of the others.
-        check_grad_dtypes: has no effect; gradients always have the dtypes of their inputs.
-        check_batched_grad: for PyTorch's signature; only False.
-        check_forward_ad: for PyTorch's signature; only False.
-        check_batched_forward_grad: for PyTorch's signature; only False.
-        check_backward_ad: for PyTorch's signature; only True.
-        fast_mode: has no effect; every element is checked.
-        masked: for PyTorch's signature; only None or False: tensors are dense.
+    Parameters
+    ----------
+    func : callable
+        Returns a tensor or a tuple of tensors.
+    inputs : tuple
+        Its arguments; those that require gradients are checked.
+    eps : float, default 1e-06
+        The step of the differences.
+    atol : float, default 1e-05
+        Absolute tolerance.
+    rtol : float, default 0.001
+        Relative tolerance.
+    raise_exception : bool, default True
+        Whether to raise an error rather than return False.
+    nondet_tol : float, default 0.0
+        How much the gradients of two backward passes may differ.
+    check_undefined_grad : bool, default True
+        Has no effect; each output is differentiated alone, without gradients of the others.
+    check_grad_dtypes : bool, default False
+        Has no effect; gradients always have the dtypes of their inputs.
+    check_batched_grad : bool, default False
+        For PyTorch's signature; only False.
+    check_forward_ad : bool, default False
+        For PyTorch's signature; only False.
+    check_batched_forward_grad : bool, default False
+        For PyTorch's signature; only False.
+    check_backward_ad : bool, default True
+        For PyTorch's signature; only True.
+    fast_mode : bool, default False
+        Has no effect; every element is checked.
+    masked : bool, optional
+        For PyTorch's signature; only None or False: tensors are dense.
 
-    Returns:
+    Returns
+    -------
+    bool
         True; False for gradients that differ with `raise_exception=False`.
 
-    Raises:
-        RuntimeError: if the gradients differ.
-        ValueError: if no input requires a gradient.
+    Raises
+    ------
+    RuntimeError
+        If the gradients differ.
+    ValueError
+        If no input requires a gradient.
 
-    Examples:
-        >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
-        True
+    Examples
+    --------
+    >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
     """
     import numpy as np
 
@@ -146,22 +168,34 @@ def gradgradcheck(
 ) -> bool:  # fmt: skip
     """Compares second derivatives with differences of first derivatives.
 
-    Args:
-        func: the function; it returns a tensor or a tuple of tensors.
-        inputs: its arguments; those that require gradients are checked.
-        grad_outputs: the weights of the outputs, random by default.
-        eps: the step of the differences.
-        atol: the absolute tolerance.
-        rtol: the relative tolerance.
-        raise_exception: whether to raise an error rather than return False.
-        **options: further keywords of `gradcheck`.
+    Parameters
+    ----------
+    func : callable
+        The function; it returns a tensor or a tuple of tensors.
+    inputs : tuple
+        Its arguments; those that require gradients are checked.
+    grad_outputs : Tensor, optional
+        The weights of the outputs, random by default.
+    eps : float, default 1e-06
+        The step of the differences.
+    atol : float, default 1e-05
+        The absolute tolerance.
+    rtol : float, default 0.001
+        The relative tolerance.
+    raise_exception : bool, default True
+        Whether to raise an error rather than return False.
+    **options : any
+        Further keywords of `gradcheck`.
 
-    Returns:
+    Returns
+    -------
+    bool
         True; False for derivatives that differ with `raise_exception=False`.
 
-    Examples:
-        >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
-        True
+    Examples
+    --------
+    >>> torch.autograd.gradgradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
+    True
     """
     inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     wanted = [k for k, x in enumerate(inputs) if isinstance(x, Tensor) and x.requires_grad]

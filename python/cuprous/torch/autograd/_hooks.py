@@ -9,15 +9,18 @@ from typing import Any
 class RemovableHandle:
     """Removes a hook: by `remove()`, or at the end of a `with` block.
 
-    Args:
-        remove_hook: the function that removes it.
+    Parameters
+    ----------
+    remove_hook : callable
+        The function that removes it.
 
-    Examples:
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> with x.register_hook(lambda grad: 10 * grad):
-        ...     x.sum().backward()
-        >>> x.grad
-        tensor([10., 10.])
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda grad: 10 * grad):
+    ...     x.sum().backward()
+    >>> x.grad
+    tensor([10., 10.])
     """
 
     def __init__(self, remove_hook: Callable[[], Any]) -> None:
@@ -26,13 +29,14 @@ class RemovableHandle:
     def remove(self) -> None:
         """Removes the hook. Later calls have no effect.
 
-        Examples:
-            >>> x = torch.ones(2, requires_grad=True)
-            >>> handle = x.register_hook(lambda grad: 10 * grad)
-            >>> handle.remove()
-            >>> x.sum().backward()
-            >>> x.grad
-            tensor([1., 1.])
+        Examples
+        --------
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: 10 * grad)
+        >>> handle.remove()
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([1., 1.])
         """
         if self._remove_hook is not None:
             self._remove_hook()

@@ -71,15 +71,18 @@ class _Mode:
 class no_grad(_Mode):
     """A context manager and decorator within which operations are not recorded, and results do not require gradients.
 
-    Args:
-        function: a function to decorate.
+    Parameters
+    ----------
+    function : callable, optional
+        A function to decorate.
 
-    Examples:
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> with torch.no_grad():
-        ...     y = 2 * x
-        >>> y.requires_grad
-        False
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    False
     """
 
     on = False
@@ -99,15 +102,18 @@ class no_grad(_Mode):
 class enable_grad(no_grad):
     """A context manager and decorator within which operations are recorded, also within `no_grad`.
 
-    Args:
-        function: a function to decorate.
+    Parameters
+    ----------
+    function : callable, optional
+        A function to decorate.
 
-    Examples:
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> with torch.no_grad(), torch.enable_grad():
-        ...     y = 2 * x
-        >>> y.requires_grad
-        True
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
+    ...     y = 2 * x
+    >>> y.requires_grad
+    True
     """
 
     on = True
@@ -117,14 +123,17 @@ class inference_mode(_Mode):
     """A context manager and decorator that does what `no_grad` does. Tensors that are created within it are ordinary
     ones.
 
-    Args:
-        mode: whether it has an effect.
+    Parameters
+    ----------
+    mode : bool, default True
+        Whether it has an effect.
 
-    Examples:
-        >>> with torch.inference_mode():
-        ...     y = 2 * torch.ones(2, requires_grad=True)
-        >>> y.requires_grad
-        False
+    Examples
+    --------
+    >>> with torch.inference_mode():
+    ...     y = 2 * torch.ones(2, requires_grad=True)
+    >>> y.requires_grad
+    False
     """
 
     def __init__(self, mode: bool = True) -> None:
@@ -142,14 +151,17 @@ class inference_mode(_Mode):
 class set_grad_enabled(_Mode):
     """Sets whether operations are recorded. As a context manager it restores the previous mode at its end.
 
-    Args:
-        mode: whether they are.
+    Parameters
+    ----------
+    mode : bool
+        Whether they are.
 
-    Examples:
-        >>> with torch.set_grad_enabled(False):
-        ...     y = 2 * torch.ones(2, requires_grad=True)
-        >>> y.requires_grad
-        False
+    Examples
+    --------
+    >>> with torch.set_grad_enabled(False):
+    ...     y = 2 * torch.ones(2, requires_grad=True)
+    >>> y.requires_grad
+    False
     """
 
     def __init__(self, mode: bool) -> None:

@@ -71,22 +71,32 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
              vectorize: bool = False, strategy: str = "reverse-mode") -> Any:  # fmt: skip
     """Returns the Jacobian of the outputs with respect to the inputs.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
-        vectorize: has no effect; rows are recorded one by one and fused.
-        strategy: "reverse-mode".
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
+    vectorize : bool, default False
+        Has no effect; rows are recorded one by one and fused.
+    strategy : str, default "reverse-mode"
+        "reverse-mode".
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the output's shape followed by the input's. For tuples it is a tuple (over outputs) of tuples (over
         inputs).
 
-    Examples:
-        >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
-        tensor([[2., 0.],
-                [0., 4.]])
+    Examples
+    --------
+    >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
     unsupported("jacobian", strategy=(strategy, "reverse-mode"))
     many, given = _tuple(inputs, "inputs given to jacobian")
@@ -100,21 +110,31 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
             vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
     """Returns the second derivatives of a scalar function.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
-        vectorize: has no effect.
-        outer_jacobian_strategy: "reverse-mode".
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
+    vectorize : bool, default False
+        Has no effect.
+    outer_jacobian_strategy : str, default "reverse-mode"
+        "reverse-mode".
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the input's shape twice; for a tuple of inputs, a tuple of tuples.
 
-    Examples:
-        >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
-        tensor([[ 6.,  0.],
-                [ 0., 12.]])
+    Examples
+    --------
+    >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     many, given = _tuple(inputs, "inputs given to hessian")
 
@@ -144,19 +164,28 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the outputs, and the product of a vector with the Jacobian.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        v: the vector, of the outputs' shape; it may be left out for one element.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    v : Tensor, optional
+        The vector, of the outputs' shape; it may be left out for one element.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair of both.
 
-    Examples:
-        >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor([1., 4.]), tensor([2., 4.]))
+    Examples
+    --------
+    >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
     """
     many, given = _tuple(inputs, "inputs given to vjp")
     xs = _requiring_grad(given, create_graph)
@@ -179,22 +208,33 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the outputs, and the product of the Jacobian with a vector.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        v: the vector, of the inputs' shape; it may be left out for one element.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    v : Tensor, optional
+        The vector, of the inputs' shape; it may be left out for one element.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair of both.
 
-    Raises:
-        RuntimeError: with `strict`, if the outputs do not depend on an input.
+    Raises
+    ------
+    RuntimeError
+        With `strict`, if the outputs do not depend on an input.
 
-    Examples:
-        >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor([1., 4.]), tensor([2., 4.]))
+    Examples
+    --------
+    >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
     """
     _, given = _tuple(inputs, "inputs given to jvp")
     xs = _requiring_grad(given, create_graph)
@@ -216,19 +256,28 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the output, and the product of a vector with the Hessian.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        v: the vector; it may be left out for one element.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    v : Tensor, optional
+        The vector; it may be left out for one element.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair of both.
 
-    Examples:
-        >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor(9.), tensor([ 6., 12.]))
+    Examples
+    --------
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
     """
     many, given = _tuple(inputs, "inputs given to vhp")
     xs = _requiring_grad(given, create_graph)
@@ -241,19 +290,28 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         strict: bool = False) -> tuple[Any, Any]:  # fmt: skip
     """Returns the output, and the product of the Hessian with a vector.
 
-    Args:
-        func: the function; it takes and returns a tensor or a tuple of tensors.
-        inputs: its arguments, a tensor or a tuple of tensors.
-        v: the vector; it may be left out for one element.
-        create_graph: whether the result can be differentiated.
-        strict: whether an output that does not depend on an input is an error.
+    Parameters
+    ----------
+    func : callable
+        The function; it takes and returns a tensor or a tuple of tensors.
+    inputs : Tensor or sequence of Tensors
+        Its arguments, a tensor or a tuple of tensors.
+    v : Tensor, optional
+        The vector; it may be left out for one element.
+    create_graph : bool, default False
+        Whether the result can be differentiated.
+    strict : bool, default False
+        Whether an output that does not depend on an input is an error.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair of both.
 
-    Examples:
-        >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
-        (tensor(9.), tensor([ 6., 12.]))
+    Examples
+    --------
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
     """
     return vhp(func, inputs, v, create_graph, strict)
 

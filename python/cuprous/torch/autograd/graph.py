@@ -18,16 +18,21 @@ def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator
     They stay where they are, because the engine decides what it keeps and what it computes again. It saves no memory
     here, and results are the same.
 
-    Args:
-        pin_memory: has no effect.
-        device_type: has no effect.
+    Parameters
+    ----------
+    pin_memory : bool, default False
+        Has no effect.
+    device_type : str, default "cuda"
+        Has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with torch.autograd.graph.save_on_cpu():
-        ...     y = torch.ones(2, requires_grad=True).exp()
+    Examples
+    --------
+    >>> with torch.autograd.graph.save_on_cpu():
+    ...     y = torch.ones(2, requires_grad=True).exp()
     """
     yield
 
@@ -36,15 +41,19 @@ def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Returns a context manager without effect, because there are no such hooks.
 
-    Args:
-        error_message: has no effect.
+    Parameters
+    ----------
+    error_message : str
+        Has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
-        ...     y = torch.ones(2, requires_grad=True).exp()
+    Examples
+    --------
+    >>> with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+    ...     y = torch.ones(2, requires_grad=True).exp()
     """
     yield
 
@@ -54,22 +63,31 @@ def register_multi_grad_hook(
 ) -> RemovableHandle:
     """Registers a function that gets the gradients of several tensors when the last one is computed.
 
-    Args:
-        tensors: the tensors.
-        fn: a function of the list of gradients; with `mode="any"` of one gradient.
-        mode: "all", or "any" for the first gradient that is computed.
+    Parameters
+    ----------
+    tensors : sequence of Tensors
+        The tensors.
+    fn : callable
+        A function of the list of gradients; with `mode="any"` of one gradient.
+    mode : str, default "all"
+        "all", or "any" for the first gradient that is computed.
 
-    Returns:
+    Returns
+    -------
+    RemovableHandle
         A handle whose `remove` removes the function.
 
-    Raises:
-        ValueError: for another mode.
+    Raises
+    ------
+    ValueError
+        For another mode.
 
-    Examples:
-        >>> x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
-        >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: print(len(grads)))
-        >>> (x * y).sum().backward()
-        2
+    Examples
+    --------
+    >>> x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook([x, y], lambda grads: print(len(grads)))
+    >>> (x * y).sum().backward()
+    2
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

@@ -15,11 +15,14 @@ from cuprous.torch.random import initial_seed
 def manual_seed(seed: int) -> None:
     """Seeds the random number generator, which all devices share.
 
-    Args:
-        seed: an integer.
+    Parameters
+    ----------
+    seed : int
+        An integer.
 
-    Examples:
-        >>> torch.cuda.manual_seed(0)
+    Examples
+    --------
+    >>> torch.cuda.manual_seed(0)
     """
     _random_numbers.manual_seed(seed)
 
@@ -27,8 +30,9 @@ def manual_seed(seed: int) -> None:
 def seed() -> None:
     """Seeds the random number generator from the operating system's entropy.
 
-    Examples:
-        >>> torch.cuda.seed()
+    Examples
+    --------
+    >>> torch.cuda.seed()
     """
     _random_numbers.seed()
 
@@ -39,15 +43,20 @@ manual_seed_all, seed_all = manual_seed, seed
 def get_rng_state(device: object = "cuda") -> object:
     """Returns the state of the random number generator, which all devices share.
 
-    Args:
-        device: has no effect, because all devices share the generator.
+    Parameters
+    ----------
+    device : object, default "cuda"
+        Has no effect, because all devices share the generator.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A uint8 tensor.
 
-    Examples:
-        >>> torch.equal(torch.cuda.get_rng_state(), torch.get_rng_state())
-        True
+    Examples
+    --------
+    >>> torch.equal(torch.cuda.get_rng_state(), torch.get_rng_state())
+    True
     """
     return _random_numbers.get_rng_state()
 
@@ -55,12 +64,16 @@ def get_rng_state(device: object = "cuda") -> object:
 def set_rng_state(new_state: object, device: object = "cuda") -> None:
     """Restores the state of the random number generator, which all devices share.
 
-    Args:
-        new_state: a state from `get_rng_state`.
-        device: has no effect, because all devices share the generator.
+    Parameters
+    ----------
+    new_state : object
+        A state from `get_rng_state`.
+    device : object, default "cuda"
+        Has no effect, because all devices share the generator.
 
-    Examples:
-        >>> torch.cuda.set_rng_state(torch.cuda.get_rng_state())
+    Examples
+    --------
+    >>> torch.cuda.set_rng_state(torch.cuda.get_rng_state())
     """
     _random_numbers.set_rng_state(new_state)  # type: ignore[arg-type]
 
@@ -68,12 +81,15 @@ def set_rng_state(new_state: object, device: object = "cuda") -> None:
 def get_rng_state_all() -> list[object]:
     """Returns the state of the shared random number generator, once for each GPU.
 
-    Returns:
+    Returns
+    -------
+    list
         A list of uint8 tensors.
 
-    Examples:
-        >>> len(torch.cuda.get_rng_state_all()) == torch.cuda.device_count()
-        True
+    Examples
+    --------
+    >>> len(torch.cuda.get_rng_state_all()) == torch.cuda.device_count()
+    True
     """
     return [_random_numbers.get_rng_state() for _ in range(_device.device_count())]
 
@@ -81,11 +97,14 @@ def get_rng_state_all() -> list[object]:
 def set_rng_state_all(new_states: list[object]) -> None:
     """Restores the first of the states, because devices share the random number generator.
 
-    Args:
-        new_states: states from `get_rng_state_all`.
+    Parameters
+    ----------
+    new_states : list
+        States from `get_rng_state_all`.
 
-    Examples:
-        >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    Examples
+    --------
+    >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
     """
     for state in new_states[:1]:
         set_rng_state(state)

@@ -11,12 +11,14 @@ from cuprous.torch import _types
 def device_count() -> int:
     """Returns the number of GPUs.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cuda.device_count() >= 0
-        True
+    Examples
+    --------
+    >>> torch.cuda.device_count() >= 0
+    True
     """
     return _core.device_count()
 
@@ -24,12 +26,14 @@ def device_count() -> int:
 def is_available() -> bool:
     """Returns True if a GPU is available.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
-        True
+    Examples
+    --------
+    >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
+    True
     """
     return device_count() > 0 and _core.unusable_gpu_reason() is None
 
@@ -37,12 +41,14 @@ def is_available() -> bool:
 def is_initialized() -> bool:
     """Returns true if a GPU is available. No explicit initialization is needed.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.cuda.is_initialized() == torch.cuda.is_available()
-        True
+    Examples
+    --------
+    >>> torch.cuda.is_initialized() == torch.cuda.is_available()
+    True
     """
     return is_available()
 
@@ -50,12 +56,15 @@ def is_initialized() -> bool:
 def init() -> None:
     """Checks that a GPU is available.
 
-    Raises:
-        RuntimeError: if no GPU is available, with the reason.
+    Raises
+    ------
+    RuntimeError
+        If no GPU is available, with the reason.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     torch.cuda.init()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.init()
     """
     current_device()
 
@@ -63,15 +72,19 @@ def init() -> None:
 def current_device() -> int:
     """Returns the index of the GPU that "cuda" refers to.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     index = torch.cuda.current_device()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     index = torch.cuda.current_device()
     """
     if not is_available():
         raise RuntimeError(_core.unusable_gpu_reason() or "no NVIDIA GPU is visible; `cuprous doctor` explains")
@@ -91,15 +104,20 @@ def number_of(given: Any) -> int:
 def set_device(device: Any) -> None:
     """Sets the GPU that "cuda" refers to.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Raises:
-        RuntimeError: if there is no GPU of that index.
+    Raises
+    ------
+    RuntimeError
+        If there is no GPU of that index.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     torch.cuda.set_device(0)
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_device(0)
     """
     number = number_of(device)
     if number < 0:
@@ -113,19 +131,26 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     """Returns true if a GPU can access the memory of another one, so that copies between them do not go through the
     host.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
-        peer_device: the other GPU.
+    Parameters
+    ----------
+    device : device or str
+        The GPU, an index, a name or a `torch.device`; None for the current one.
+    peer_device : device or int
+        The other GPU.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Raises:
-        AssertionError: if there is no such GPU.
+    Raises
+    ------
+    AssertionError
+        If there is no such GPU.
 
-    Examples:
-        >>> if torch.cuda.device_count() > 1:
-        ...     found = torch.cuda.can_device_access_peer(0, 1)
+    Examples
+    --------
+    >>> if torch.cuda.device_count() > 1:
+    ...     found = torch.cuda.can_device_access_peer(0, 1)
     """
     numbers = []
     for given in (device, peer_device):
@@ -139,12 +164,15 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 class device:
     """A context manager that sets the GPU that "cuda" refers to. None and negative indices have no effect.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Examples:
-        >>> with torch.cuda.device(None):
-        ...     x = torch.ones(2)
+    Examples
+    --------
+    >>> with torch.cuda.device(None):
+    ...     x = torch.ones(2)
     """
 
     def __init__(self, device: Any) -> None:
@@ -187,18 +215,25 @@ class _Properties:
 def get_device_properties(device: Any = None) -> _Properties:
     """Returns the name, compute capability, memory and limits of a GPU.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
+    Returns
+    -------
+    object
         An object with attributes such as `name` and `total_memory`.
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     memory = torch.cuda.get_device_properties(0).total_memory
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     memory = torch.cuda.get_device_properties(0).total_memory
     """
     return _Properties(number_of(device))
 
@@ -206,18 +241,24 @@ def get_device_properties(device: Any = None) -> _Properties:
 def get_device_name(device: Any = None) -> str:
     """Returns the name of a GPU.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     name = torch.cuda.get_device_name(0)
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     name = torch.cuda.get_device_name(0)
     """
     return str(_core.device_properties(number_of(device))["name"])
 
@@ -225,18 +266,25 @@ def get_device_name(device: Any = None) -> str:
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Returns the compute capability of a GPU.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
+    Returns
+    -------
+    pair of ints
         The pair of the major and the minor number.
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     major, minor = torch.cuda.get_device_capability(0)
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     major, minor = torch.cuda.get_device_capability(0)
     """
     properties = _core.device_properties(number_of(device))
     return int(properties["major"]), int(properties["minor"])
@@ -245,15 +293,19 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Returns true if bfloat16 is supported. It is native from compute capability 8.0 on.
 
-    Args:
-        including_emulation: whether emulated support counts.
+    Parameters
+    ----------
+    including_emulation : bool, default True
+        Whether emulated support counts.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     found = torch.cuda.is_bf16_supported()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.is_bf16_supported()
     """
     return is_available() and (including_emulation or get_device_capability()[0] >= 8)
 
@@ -261,12 +313,15 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 def synchronize(device: Any = None) -> None:
     """Waits until all recorded work is done.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     torch.cuda.synchronize()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.synchronize()
     """
     _core.synchronize()
 

@@ -19,15 +19,19 @@ def _pool(device: Any) -> dict[str, int]:
 def memory_allocated(device: Any = None) -> int:
     """Returns the bytes of all computed arrays on a GPU. Recorded arrays that are not yet computed have no memory.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cuda.memory_allocated() >= 0
-        True
+    Examples
+    --------
+    >>> torch.cuda.memory_allocated() >= 0
+    True
     """
     return _pool(device)["used_bytes"]
 
@@ -35,15 +39,19 @@ def memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """Returns the bytes that the pool holds, for arrays and for reuse.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cuda.memory_reserved() >= 0
-        True
+    Examples
+    --------
+    >>> torch.cuda.memory_reserved() >= 0
+    True
     """
     pool = _pool(device)
     return pool["used_bytes"] + pool["free_bytes"]
@@ -52,15 +60,19 @@ def memory_reserved(device: Any = None) -> int:
 def max_memory_allocated(device: Any = None) -> int:
     """Returns the peak of the bytes of arrays since the process began or `reset_peak_memory_stats` was called.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cuda.max_memory_allocated() >= 0
-        True
+    Examples
+    --------
+    >>> torch.cuda.max_memory_allocated() >= 0
+    True
     """
     return _pool(device)["peak_bytes"]
 
@@ -68,15 +80,19 @@ def max_memory_allocated(device: Any = None) -> int:
 def max_memory_reserved(device: Any = None) -> int:
     """Returns a lower bound of the peak of the pool: its peak of arrays, or what it holds now.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        An integer.
+    Returns
+    -------
+    int
 
-    Examples:
-        >>> torch.cuda.max_memory_reserved() >= 0
-        True
+    Examples
+    --------
+    >>> torch.cuda.max_memory_reserved() >= 0
+    True
     """
     return max(_pool(device)["peak_bytes"], memory_reserved(device))
 
@@ -87,11 +103,14 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Resets the peak to the current usage.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Examples:
-        >>> torch.cuda.reset_peak_memory_stats()
+    Examples
+    --------
+    >>> torch.cuda.reset_peak_memory_stats()
     """
     if _core.device_count():
         _core.reset_peak_memory(f"cuda:{number_of(device)}")
@@ -103,14 +122,19 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Returns the pool's statistics under PyTorch's names.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
+    Returns
+    -------
+    dict of str to int
         A dict.
 
-    Examples:
-        >>> stats = torch.cuda.memory_stats()
+    Examples
+    --------
+    >>> stats = torch.cuda.memory_stats()
     """
     pool = _pool(device)
     return {
@@ -123,18 +147,24 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Returns the free and the total bytes of a GPU, over all processes.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Returns:
-        A pair of integers.
+    Returns
+    -------
+    pair of ints
 
-    Raises:
-        RuntimeError: without a GPU.
+    Raises
+    ------
+    RuntimeError
+        Without a GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     free, total = torch.cuda.mem_get_info()
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     free, total = torch.cuda.mem_get_info()
     """
     properties = _core.device_properties(number_of(device))
     return int(properties["freeMemory"]), int(properties["totalGlobalMem"])
@@ -143,15 +173,20 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """Returns the pool's statistics as a table.
 
-    Args:
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
-        abbreviated: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
+    abbreviated : bool, default False
+        For PyTorch's signature; it has no effect.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Examples:
-        >>> summary = torch.cuda.memory_summary()
+    Examples
+    --------
+    >>> summary = torch.cuda.memory_summary()
     """
     pool = _pool(device)
     rows = [("arrays", pool["used_bytes"]), ("arrays, at most so far", pool["peak_bytes"]),
@@ -165,16 +200,22 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
     """Limits the pool to a fraction of the GPU's memory.
 
-    Args:
-        fraction: the fraction, from 0 to 1.
-        device: the GPU, an index, a name or a `torch.device`; None for the current one.
+    Parameters
+    ----------
+    fraction : float
+        The fraction, from 0 to 1.
+    device : device or str, optional
+        The GPU, an index, a name or a `torch.device`; None for the current one.
 
-    Raises:
-        ValueError: unless the fraction is in [0, 1].
+    Raises
+    ------
+    ValueError
+        Unless the fraction is in [0, 1].
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     torch.cuda.set_per_process_memory_fraction(1.0)
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_per_process_memory_fraction(1.0)
     """
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
@@ -185,8 +226,9 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 def empty_cache() -> None:
     """Returns the cached memory of the pools to the GPUs.
 
-    Examples:
-        >>> torch.cuda.empty_cache()
+    Examples
+    --------
+    >>> torch.cuda.empty_cache()
     """
     for k in range(_core.device_count()):
         _core.trim_memory(f"cuda:{k}")

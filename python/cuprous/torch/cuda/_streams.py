@@ -12,19 +12,24 @@ from cuprous.cuda import _stream as below
 class Event(below.Event):
     """A point in the engine's work. Two events measure the time between them.
 
-    Args:
-        enable_timing: whether it measures time.
-        blocking: has no effect.
-        interprocess: for PyTorch's signature; only False.
+    Parameters
+    ----------
+    enable_timing : bool, default False
+        Whether it measures time.
+    blocking : bool, default False
+        Has no effect.
+    interprocess : bool, default False
+        For PyTorch's signature; only False.
 
-    Examples:
-        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        >>> start.record()
-        >>> x = torch.ones(2) + 1
-        >>> end.record()
-        >>> end.synchronize()
-        >>> start.elapsed_time(end) >= 0
-        True
+    Examples
+    --------
+    >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    >>> start.record()
+    >>> x = torch.ones(2) + 1
+    >>> end.record()
+    >>> end.synchronize()
+    >>> start.elapsed_time(end) >= 0
+    True
     """
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
@@ -34,12 +39,15 @@ class Event(below.Event):
     def record(self, stream: Any = None) -> None:
         """Records the event after all work so far.
 
-        Args:
-            stream: the stream, by default the current one.
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream, by default the current one.
 
-        Examples:
-            >>> event = torch.cuda.Event()
-            >>> event.record()
+        Examples
+        --------
+        >>> event = torch.cuda.Event()
+        >>> event.record()
         """
         self._recorded = True
         _core.flush()
@@ -48,47 +56,58 @@ class Event(below.Event):
     def query(self) -> bool:
         """Returns True if the event has been reached.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> event = torch.cuda.Event()
-            >>> event.record()
-            >>> event.synchronize()
-            >>> event.query()
-            True
+        Examples
+        --------
+        >>> event = torch.cuda.Event()
+        >>> event.record()
+        >>> event.synchronize()
+        >>> event.query()
+        True
         """
         return self.done
 
     def wait(self, stream: Any = None) -> None:
         """Has no effect. All work runs in order, so later work waits anyway.
 
-        Args:
-            stream: the stream, by default the current one.
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream, by default the current one.
 
-        Examples:
-            >>> torch.cuda.Event().wait()
+        Examples
+        --------
+        >>> torch.cuda.Event().wait()
         """
 
     def elapsed_time(self, end_event: Event) -> float:
         """Returns the time from this event to another, in milliseconds.
 
-        Args:
-            end_event: the other event.
+        Parameters
+        ----------
+        end_event : Event
+            The other event.
 
-        Returns:
-            A float.
+        Returns
+        -------
+        float
 
-        Raises:
-            ValueError: unless both were made with `enable_timing=True` and recorded.
+        Raises
+        ------
+        ValueError
+            Unless both were made with `enable_timing=True` and recorded.
 
-        Examples:
-            >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-            >>> start.record()
-            >>> end.record()
-            >>> end.synchronize()
-            >>> start.elapsed_time(end) >= 0
-            True
+        Examples
+        --------
+        >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        >>> start.record()
+        >>> end.record()
+        >>> end.synchronize()
+        >>> start.elapsed_time(end) >= 0
+        True
         """
         if self.disable_timing or end_event.disable_timing:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
@@ -101,14 +120,19 @@ class Event(below.Event):
 class Stream:
     """A stream. All streams stand for the one order in which work runs.
 
-    Args:
-        device: has no effect.
-        priority: for PyTorch's signature; only 0.
-        **kwargs: for PyTorch's signature; none are supported.
+    Parameters
+    ----------
+    device : device or str, optional
+        Has no effect.
+    priority : int, default 0
+        For PyTorch's signature; only 0.
+    **kwargs : any
+        For PyTorch's signature; none are supported.
 
-    Examples:
-        >>> with torch.cuda.stream(torch.cuda.Stream()):
-        ...     x = torch.ones(2) + 1
+    Examples
+    --------
+    >>> with torch.cuda.stream(torch.cuda.Stream()):
+    ...     x = torch.ones(2) + 1
     """
 
     def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
@@ -119,56 +143,70 @@ class Stream:
     def synchronize(self) -> None:
         """Waits until all recorded work is done.
 
-        Examples:
-            >>> torch.cuda.Stream().synchronize()
+        Examples
+        --------
+        >>> torch.cuda.Stream().synchronize()
         """
         _core.synchronize()
 
     def query(self) -> bool:
         """Returns true if all work so far is done.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> stream = torch.cuda.Stream()
-            >>> stream.synchronize()
-            >>> stream.query()
-            True
+        Examples
+        --------
+        >>> stream = torch.cuda.Stream()
+        >>> stream.synchronize()
+        >>> stream.query()
+        True
         """
         return _core.Stream().query()
 
     def wait_stream(self, stream: Any) -> None:
         """Has no effect, because all work runs in order.
 
-        Args:
-            stream: the stream, by default the current one.
+        Parameters
+        ----------
+        stream : Stream
+            The stream, by default the current one.
 
-        Examples:
-            >>> torch.cuda.Stream().wait_stream(torch.cuda.Stream())
+        Examples
+        --------
+        >>> torch.cuda.Stream().wait_stream(torch.cuda.Stream())
         """
 
     def wait_event(self, event: Event) -> None:
         """Has no effect, because all work runs in order.
 
-        Args:
-            event: the event.
+        Parameters
+        ----------
+        event : Event
+            The event.
 
-        Examples:
-            >>> torch.cuda.Stream().wait_event(torch.cuda.Event())
+        Examples
+        --------
+        >>> torch.cuda.Stream().wait_event(torch.cuda.Event())
         """
 
     def record_event(self, event: Event | None = None) -> Event:
         """Records an event after all work so far.
 
-        Args:
-            event: an event, by default a new one.
+        Parameters
+        ----------
+        event : Event, optional
+            An event, by default a new one.
 
-        Returns:
+        Returns
+        -------
+        Event
             The event.
 
-        Examples:
-            >>> event = torch.cuda.Stream().record_event()
+        Examples
+        --------
+        >>> event = torch.cuda.Stream().record_event()
         """
         event = Event() if event is None else event
         event.record()
@@ -189,14 +227,18 @@ _current = [_default]
 def current_stream(device: Any = None) -> Stream:
     """Returns the stream of the innermost `with` block.
 
-    Args:
-        device: has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        Has no effect.
 
-    Returns:
-        A `Stream`.
+    Returns
+    -------
+    Stream
 
-    Examples:
-        >>> stream = torch.cuda.current_stream()
+    Examples
+    --------
+    >>> stream = torch.cuda.current_stream()
     """
     return _current[-1]
 
@@ -204,14 +246,18 @@ def current_stream(device: Any = None) -> Stream:
 def default_stream(device: Any = None) -> Stream:
     """Returns the stream outside of any `with` block.
 
-    Args:
-        device: has no effect.
+    Parameters
+    ----------
+    device : device or str, optional
+        Has no effect.
 
-    Returns:
-        A `Stream`.
+    Returns
+    -------
+    Stream
 
-    Examples:
-        >>> stream = torch.cuda.default_stream()
+    Examples
+    --------
+    >>> stream = torch.cuda.default_stream()
     """
     return _default
 
@@ -219,12 +265,14 @@ def default_stream(device: Any = None) -> Stream:
 def is_current_stream_capturing() -> bool:
     """Returns False: programs become graphs by themselves, and no user's graph is captured.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.cuda.is_current_stream_capturing()
-        False
+    Examples
+    --------
+    >>> torch.cuda.is_current_stream_capturing()
+    False
     """
     return False
 
@@ -232,15 +280,19 @@ def is_current_stream_capturing() -> bool:
 def stream(stream: Stream | None) -> Any:
     """Returns a context manager that makes a stream the current one.
 
-    Args:
-        stream: the stream; None has no effect.
+    Parameters
+    ----------
+    stream : Stream or None
+        The stream; None has no effect.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with torch.cuda.stream(torch.cuda.Stream()):
-        ...     x = torch.ones(2) + 1
+    Examples
+    --------
+    >>> with torch.cuda.stream(torch.cuda.Stream()):
+    ...     x = torch.ones(2) + 1
     """
     return current_stream() if stream is None else stream
 

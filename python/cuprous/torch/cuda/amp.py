@@ -10,14 +10,19 @@ from cuprous.torch import amp
 class autocast(amp.autocast):
     """The context manager `torch.amp.autocast("cuda")`.
 
-    Args:
-        enabled: whether it has an effect.
-        dtype: float16 or bfloat16, by default float16.
-        cache_enabled: has no effect.
+    Parameters
+    ----------
+    enabled : bool, default True
+        Whether it has an effect.
+    dtype : dtype, optional
+        float16 or bfloat16, by default float16.
+    cache_enabled : bool, default True
+        Has no effect.
 
-    Examples:
-        >>> with torch.cuda.amp.autocast(enabled=False):
-        ...     x = torch.ones(2) + 1
+    Examples
+    --------
+    >>> with torch.cuda.amp.autocast(enabled=False):
+    ...     x = torch.ones(2) + 1
     """
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
@@ -27,16 +32,23 @@ class autocast(amp.autocast):
 class GradScaler(amp.GradScaler):
     """The scaler `torch.amp.GradScaler("cuda")`.
 
-    Args:
-        init_scale: the first scale.
-        growth_factor: the factor by which the scale grows.
-        backoff_factor: the factor by which the scale shrinks after a skipped step.
-        growth_interval: the number of successful steps after which the scale grows.
-        enabled: whether there is a scale.
+    Parameters
+    ----------
+    init_scale : float, optional
+        The first scale.
+    growth_factor : float, default 2.0
+        The factor by which the scale grows.
+    backoff_factor : float, default 0.5
+        The factor by which the scale shrinks after a skipped step.
+    growth_interval : int, default 2000
+        The number of successful steps after which the scale grows.
+    enabled : bool, default True
+        Whether there is a scale.
 
-    Examples:
-        >>> torch.cuda.amp.GradScaler(enabled=False).is_enabled()
-        False
+    Examples
+    --------
+    >>> torch.cuda.amp.GradScaler(enabled=False).is_enabled()
+    False
     """
 
     def __init__(self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
@@ -47,15 +59,21 @@ class GradScaler(amp.GradScaler):
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
     """Returns `torch.amp.custom_fwd(device_type="cuda")`.
 
-    Args:
-        fwd: the method; None for a decorator.
-        cast_inputs: a dtype to which the arguments are cast.
+    Parameters
+    ----------
+    fwd : str, optional
+        The method; None for a decorator.
+    cast_inputs : dtype, optional
+        A dtype to which the arguments are cast.
 
-    Returns:
+    Returns
+    -------
+    callable
         The method, or a decorator.
 
-    Examples:
-        >>> decorator = torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
+    Examples
+    --------
+    >>> decorator = torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
     """
     return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
@@ -63,14 +81,19 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
 def custom_bwd(bwd: Any = None) -> Any:
     """Returns `torch.amp.custom_bwd(device_type="cuda")`.
 
-    Args:
-        bwd: the method; None for a decorator.
+    Parameters
+    ----------
+    bwd : str, optional
+        The method; None for a decorator.
 
-    Returns:
+    Returns
+    -------
+    callable
         The method, or a decorator.
 
-    Examples:
-        >>> decorator = torch.cuda.amp.custom_bwd()
+    Examples
+    --------
+    >>> decorator = torch.cuda.amp.custom_bwd()
     """
     return amp.custom_bwd(bwd, device_type="cuda")
 

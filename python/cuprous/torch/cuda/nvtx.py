@@ -18,15 +18,20 @@ _NOT_TRACKED = -2
 def range_push(msg: str) -> int:
     """Begins a range within the current one, for NVIDIA's tools.
 
-    Args:
-        msg: the text.
+    Parameters
+    ----------
+    msg : str
+        The text.
 
-    Returns:
+    Returns
+    -------
+    int
         Its nesting level, from 0.
 
-    Examples:
-        >>> level = torch.cuda.nvtx.range_push("step")
-        >>> level = torch.cuda.nvtx.range_pop()
+    Examples
+    --------
+    >>> level = torch.cuda.nvtx.range_push("step")
+    >>> level = torch.cuda.nvtx.range_pop()
     """
     level = _core.nvtx_push(msg)
     return _NOT_TRACKED if level is None else level
@@ -35,12 +40,15 @@ def range_push(msg: str) -> int:
 def range_pop() -> int:
     """Ends the current range of this thread.
 
-    Returns:
+    Returns
+    -------
+    int
         Its nesting level, from 0.
 
-    Examples:
-        >>> level = torch.cuda.nvtx.range_push("step")
-        >>> level = torch.cuda.nvtx.range_pop()
+    Examples
+    --------
+    >>> level = torch.cuda.nvtx.range_push("step")
+    >>> level = torch.cuda.nvtx.range_pop()
     """
     level = _core.nvtx_pop()
     return _NOT_TRACKED if level is None else level
@@ -49,14 +57,19 @@ def range_pop() -> int:
 def range_start(msg: str) -> int:
     """Begins a range that `range_end` may end in any thread.
 
-    Args:
-        msg: the text.
+    Parameters
+    ----------
+    msg : str
+        The text.
 
-    Returns:
+    Returns
+    -------
+    int
         The range's number.
 
-    Examples:
-        >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    Examples
+    --------
+    >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
     return _core.nvtx_start(msg) or 0
 
@@ -64,11 +77,14 @@ def range_start(msg: str) -> int:
 def range_end(range_id: int) -> None:
     """Ends a range.
 
-    Args:
-        range_id: its number.
+    Parameters
+    ----------
+    range_id : int
+        Its number.
 
-    Examples:
-        >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    Examples
+    --------
+    >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
     _core.nvtx_end(range_id)
 
@@ -76,11 +92,14 @@ def range_end(range_id: int) -> None:
 def mark(msg: str) -> None:
     """Marks a point in time for NVIDIA's tools.
 
-    Args:
-        msg: the text.
+    Parameters
+    ----------
+    msg : str
+        The text.
 
-    Examples:
-        >>> torch.cuda.nvtx.mark("start")
+    Examples
+    --------
+    >>> torch.cuda.nvtx.mark("start")
     """
     _core.nvtx_mark(msg)
 
@@ -89,17 +108,23 @@ def mark(msg: str) -> None:
 def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     """Returns a context manager and decorator that marks a range.
 
-    Args:
-        msg: the text.
-        *args: what is inserted into the text by `str.format`.
-        **kwargs: what is inserted by name.
+    Parameters
+    ----------
+    msg : str
+        The text.
+    *args : any
+        What is inserted into the text by `str.format`.
+    **kwargs : any
+        What is inserted by name.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Examples:
-        >>> with torch.cuda.nvtx.range("step {}", 1):
-        ...     x = torch.ones(2) + 1
+    Examples
+    --------
+    >>> with torch.cuda.nvtx.range("step {}", 1):
+    ...     x = torch.ones(2) + 1
     """
     range_push(msg.format(*args, **kwargs))
     try:

@@ -14,9 +14,10 @@ from cuprous.torch.distributed._options import backends_by_device
 def is_available() -> bool:
     """Returns True: groups of CPU tensors work on this system.
 
-    Examples:
-        >>> dist.is_available()
-        True
+    Examples
+    --------
+    >>> dist.is_available()
+    True
     """
     return True
 
@@ -24,9 +25,10 @@ def is_available() -> bool:
 def is_backend_available(backend: str) -> bool:
     """Returns True for the names of backends that can be used here.
 
-    Examples:
-        >>> dist.is_backend_available("gloo")
-        True
+    Examples
+    --------
+    >>> dist.is_backend_available("gloo")
+    True
     """
     try:
         names = backends_by_device("is_backend_available", backend).values()
@@ -38,9 +40,10 @@ def is_backend_available(backend: str) -> bool:
 def is_gloo_available() -> bool:
     """Returns True: "gloo" is accepted as a name of the CPU backend.
 
-    Examples:
-        >>> dist.is_gloo_available()
-        True
+    Examples
+    --------
+    >>> dist.is_gloo_available()
+    True
     """
     return True
 
@@ -48,9 +51,10 @@ def is_gloo_available() -> bool:
 def is_nccl_available() -> bool:
     """Returns True if NCCL, which moves tensors of GPUs, is installed.
 
-    Examples:
-        >>> isinstance(dist.is_nccl_available(), bool)
-        True
+    Examples
+    --------
+    >>> isinstance(dist.is_nccl_available(), bool)
+    True
     """
     try:
         return bool(_core.dist_nccl_version())
@@ -61,9 +65,10 @@ def is_nccl_available() -> bool:
 def is_mpi_available() -> bool:
     """Returns True if mpi4py is installed and finds an MPI library.
 
-    Examples:
-        >>> isinstance(dist.is_mpi_available(), bool)
-        True
+    Examples
+    --------
+    >>> isinstance(dist.is_mpi_available(), bool)
+    True
     """
     return _mpi.is_available()
 
@@ -71,9 +76,10 @@ def is_mpi_available() -> bool:
 def is_ucc_available() -> bool:
     """Returns False: "ucc" does not exist here.
 
-    Examples:
-        >>> dist.is_ucc_available()
-        False
+    Examples
+    --------
+    >>> dist.is_ucc_available()
+    False
     """
     return False
 
@@ -81,9 +87,10 @@ def is_ucc_available() -> bool:
 def is_xccl_available() -> bool:
     """Returns False: "xccl" does not exist here.
 
-    Examples:
-        >>> dist.is_xccl_available()
-        False
+    Examples
+    --------
+    >>> dist.is_xccl_available()
+    False
     """
     return False
 
@@ -91,12 +98,15 @@ def is_xccl_available() -> bool:
 def get_default_backend_for_device(device: Any) -> str:
     """Returns the backend that moves tensors of a device.
 
-    Raises:
-        ValueError: for a device that has none.
+    Raises
+    ------
+    ValueError
+        For a device that has none.
 
-    Examples:
-        >>> dist.get_default_backend_for_device("cpu")
-        'ring'
+    Examples
+    --------
+    >>> dist.get_default_backend_for_device("cpu")
+    'ring'
     """
     kind, backends = _types.device(device).type, backends_by_device("get_default_backend_for_device", None)
     if kind not in backends:

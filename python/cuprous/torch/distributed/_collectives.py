@@ -75,13 +75,18 @@ def _rows(whole: Tensor, n: int) -> list[Tensor]:
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """Combines a tensor of all ranks. All get the result in place, with the same bits.
 
-    Raises:
-        DistBackendError: if a rank died, left or calls something else.
-        ValueError: if the reduction does not exist for complex numbers.
-        RuntimeError: if the reduction does not exist for the dtype, or the group does not move tensors of that device.
+    Raises
+    ------
+    DistBackendError
+        If a rank died, left or calls something else.
+    ValueError
+        If the reduction does not exist for complex numbers.
+    RuntimeError
+        If the reduction does not exist for the dtype, or the group does not move tensors of that device.
 
-    Example:
-        >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
+    Examples
+    --------
+    >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "all_reduce")
@@ -94,11 +99,12 @@ def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, 
            async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
     """Combines a tensor of all ranks. Rank `dst` gets the result in place.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> dist.reduce(x, dst=0)
-        >>> x
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> dist.reduce(x, dst=0)
+    >>> x
+    tensor([1., 1.])
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "reduce")
@@ -113,11 +119,12 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
               group_src: int | None = None) -> Work | None:  # fmt: skip
     """Copies the tensor of rank `src` to that of all others.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> dist.broadcast(x, src=0)
-        >>> x
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> dist.broadcast(x, src=0)
+    >>> x
+    tensor([1., 1.])
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "broadcast")
@@ -131,12 +138,13 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Copies the tensor of each rank into the list of every rank. All have the same size.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> parts = [torch.empty(2)]
-        >>> dist.all_gather(parts, x)
-        >>> parts
-        [tensor([1., 1.])]
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> parts = [torch.empty(2)]
+    >>> dist.all_gather(parts, x)
+    >>> parts
+    [tensor([1., 1.])]
     """
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
@@ -150,16 +158,20 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
                            async_op: bool = False) -> Work | None:  # fmt: skip
     """Copies the tensors of all ranks, one after another, into one.
 
-    Raises:
-        RuntimeError: if the output does not have as many elements as all inputs; `ValueError` on a GPU.
-        ValueError: if the output is not contiguous.
+    Raises
+    ------
+    RuntimeError
+        If the output does not have as many elements as all inputs; `ValueError` on a GPU.
+    ValueError
+        If the output is not contiguous.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = torch.empty(2)
-        >>> dist.all_gather_into_tensor(out, x)
-        >>> out
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = torch.empty(2)
+    >>> dist.all_gather_into_tensor(out, x)
+    >>> out
+    tensor([1., 1.])
     """
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
@@ -186,15 +198,18 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
            async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
     """Copies the tensor of each rank into the list of rank `dst`.
 
-    Raises:
-        ValueError: if `gather_list` is given on another rank, or not on `dst`.
+    Raises
+    ------
+    ValueError
+        If `gather_list` is given on another rank, or not on `dst`.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> parts = [torch.empty(2)]
-        >>> dist.gather(x, parts, dst=0)
-        >>> parts
-        [tensor([1., 1.])]
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> parts = [torch.empty(2)]
+    >>> dist.gather(x, parts, dst=0)
+    >>> parts
+    [tensor([1., 1.])]
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "gather")
@@ -224,15 +239,18 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
             async_op: bool = False, group_src: int | None = None) -> Work | None:  # fmt: skip
     """Copies the tensors in the list of rank `src` to the ranks, one to each.
 
-    Raises:
-        ValueError: if `scatter_list` is given on another rank, or not on `src`.
+    Raises
+    ------
+    ValueError
+        If `scatter_list` is given on another rank, or not on `src`.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = torch.empty(2)
-        >>> dist.scatter(out, [x], src=0)
-        >>> out
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = torch.empty(2)
+    >>> dist.scatter(out, [x], src=0)
+    >>> out
+    tensor([1., 1.])
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "scatter")
@@ -247,12 +265,13 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = Redu
                    async_op: bool = False) -> Work | None:  # fmt: skip
     """Combines the k-th tensors of all ranks' lists for rank k.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = torch.empty(2)
-        >>> dist.reduce_scatter(out, [x])
-        >>> out
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = torch.empty(2)
+    >>> dist.reduce_scatter(out, [x])
+    >>> out
+    tensor([1., 1.])
     """
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
@@ -266,15 +285,18 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
                           async_op: bool = False) -> Work | None:  # fmt: skip
     """Combines the k-th parts of a tensor of all ranks for rank k.
 
-    Raises:
-        RuntimeError: if the input does not have as many elements as all outputs; `ValueError` on a GPU.
+    Raises
+    ------
+    RuntimeError
+        If the input does not have as many elements as all outputs; `ValueError` on a GPU.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = torch.empty(2)
-        >>> dist.reduce_scatter_tensor(out, x)
-        >>> out
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = torch.empty(2)
+    >>> dist.reduce_scatter_tensor(out, x)
+    >>> out
+    tensor([1., 1.])
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -291,12 +313,13 @@ def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor]
                async_op: bool = False) -> Work | None:  # fmt: skip
     """Copies the k-th tensor of each rank's list to rank k. Sizes may differ.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = [torch.empty(2)]
-        >>> dist.all_to_all(out, [x])
-        >>> out
-        [tensor([1., 1.])]
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = [torch.empty(2)]
+    >>> dist.all_to_all(out, [x])
+    >>> out
+    [tensor([1., 1.])]
     """
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
@@ -328,16 +351,20 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
                       async_op: bool = False) -> Work | None:  # fmt: skip
     """Copies the k-th part of each rank's tensor, along the first dimension, to rank k.
 
-    Raises:
-        RuntimeError: if the sizes do not add up.
-        ValueError: if the output is not contiguous.
+    Raises
+    ------
+    RuntimeError
+        If the sizes do not add up.
+    ValueError
+        If the output is not contiguous.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> out = torch.empty(2)
-        >>> dist.all_to_all_single(out, x)
-        >>> out
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> out = torch.empty(2)
+    >>> dist.all_to_all_single(out, x)
+    >>> out
+    tensor([1., 1.])
     """
     check_tensor(output, "output")
     check_tensor(input, "input")
@@ -353,13 +380,18 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
     """Waits until all ranks have called it. On GPUs, waits until they have come to it.
 
-    Args:
-        group: the ranks.
-        async_op: returns work to wait for.
-        device_ids: a list with this rank's GPU, whose backend the barrier uses.
+    Parameters
+    ----------
+    group : sequence of ints, optional
+        The ranks.
+    async_op : bool, default False
+        Returns work to wait for.
+    device_ids : list, optional
+        A list with this rank's GPU, whose backend the barrier uses.
 
-    Examples:
-        >>> dist.barrier()
+    Examples
+    --------
+    >>> dist.barrier()
     """
     if device_ids is not None and not (isinstance(device_ids, list) and device_ids):
         raise TypeError("Invalid function argument: device_ids type should be List[int]")
@@ -373,11 +405,14 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     """Waits until all ranks have called it, and names those that have not within `timeout`. All of them are named,
     whether `wait_all_ranks` or not.
 
-    Raises:
-        DistBackendError: if ranks are missing. The job has then failed.
+    Raises
+    ------
+    DistBackendError
+        If ranks are missing. The job has then failed.
 
-    Examples:
-        >>> dist.monitored_barrier()
+    Examples
+    --------
+    >>> dist.monitored_barrier()
     """
     member = member_of(group, "monitored_barrier")
     if member is not None:

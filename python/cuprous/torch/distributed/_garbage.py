@@ -13,18 +13,23 @@ class gc_every:
     one is nearly always pausing. Used with `with`; Python collects by itself again at the end. Objects that refer to
     each other in a cycle are kept until the next collection, all others go away at once as ever.
 
-    Args:
-        n: the iterations between two collections. The same on all ranks.
+    Parameters
+    ----------
+    n : int
+        The iterations between two collections. The same on all ranks.
 
-    Raises:
-        ValueError: unless `n` is positive.
+    Raises
+    ------
+    ValueError
+        Unless `n` is positive.
 
-    Examples:
-        >>> with dist.gc_every(100) as garbage:
-        ...     for iteration in range(1000):
-        ...         garbage.step()  # the last line of an iteration
-        >>> garbage.collections
-        10
+    Examples
+    --------
+    >>> with dist.gc_every(100) as garbage:
+    ...     for iteration in range(1000):
+    ...         garbage.step()  # the last line of an iteration
+    >>> garbage.collections
+    10
     """
 
     def __init__(self, n: int) -> None:
@@ -44,14 +49,17 @@ class gc_every:
     def step(self) -> None:
         """Ends an iteration. All ranks call it equally often.
 
-        Raises:
-            RuntimeError: outside of `with`.
+        Raises
+        ------
+        RuntimeError
+            Outside of `with`.
 
-        Examples:
-            >>> with dist.gc_every(2) as garbage:
-            ...     garbage.step()
-            >>> garbage.collections
-            0
+        Examples
+        --------
+        >>> with dist.gc_every(2) as garbage:
+        ...     garbage.step()
+        >>> garbage.collections
+        0
         """
         if gc.isenabled():
             raise RuntimeError("[gc_every] step() is for the body of `with dist.gc_every(n) as garbage:`")

@@ -68,8 +68,10 @@ group = _Group()
 def job() -> _Job:
     """Returns the job of this process.
 
-    Raises:
-        ValueError: before `init_process_group`, and in a child process after a fork.
+    Raises
+    ------
+    ValueError
+        Before `init_process_group`, and in a child process after a fork.
     """
     if _job is None:
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
@@ -98,9 +100,10 @@ def resolve(given: Any) -> ProcessGroup | None:
 def is_initialized() -> bool:
     """Returns True between `init_process_group` and `destroy_process_group`.
 
-    Examples:
-        >>> dist.is_initialized()
-        True
+    Examples
+    --------
+    >>> dist.is_initialized()
+    True
     """
     return _job is not None
 
@@ -108,9 +111,10 @@ def is_initialized() -> bool:
 def is_torchelastic_launched() -> bool:
     """Returns True if a launcher such as `python -m cuprous.run` started this process.
 
-    Examples:
-        >>> dist.is_torchelastic_launched()
-        False
+    Examples
+    --------
+    >>> dist.is_torchelastic_launched()
+    False
     """
     return "TORCHELASTIC_RUN_ID" in os.environ
 
@@ -123,32 +127,47 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     Rank and number of ranks are those of the launcher's environment variables (`python -m cuprous.run`, torchrun,
     Slurm, MPI) unless they are given.
 
-    Args:
-        backend: "ring" or "gloo": collectives of CPU tensors, through shared memory on one host and sockets otherwise.
-            "mpi": the same through the MPI of the mpirun or srun that started the program, which needs mpi4py; MPI
-            numbers the ranks, and `init_method`, `rank` and `world_size` do not matter. "nccl": those of GPU tensors,
-            one GPU for each rank. "cpu:gloo,cuda:nccl" or None: both.
-        init_method: "env://", "tcp://host:port" of rank 0, or "file:///path" that does not exist yet.
-        timeout: how long an operation takes at most; 30 minutes on the CPU, 10 on GPUs.
-        world_size: the number of ranks.
-        rank: this process's rank.
-        store: a store that all ranks share, in place of `init_method`.
-        group_name: the description of the group.
-        pg_options: not supported.
-        device_id: this rank's GPU. The GPUs are connected at once then, otherwise by the first collective.
+    Parameters
+    ----------
+    backend : str, optional
+        "ring" or "gloo": collectives of CPU tensors, through shared memory on one host and sockets otherwise. "mpi":
+        the same through the MPI of the mpirun or srun that started the program, which needs mpi4py; MPI numbers the
+        ranks, and `init_method`, `rank` and `world_size` do not matter. "nccl": those of GPU tensors, one GPU for each
+        rank. "cpu:gloo,cuda:nccl" or None: both.
+    init_method : str, optional
+        "env://", "tcp://host:port" of rank 0, or "file:///path" that does not exist yet.
+    timeout : timedelta, optional
+        How long an operation takes at most; 30 minutes on the CPU, 10 on GPUs.
+    world_size : int, default -1
+        The number of ranks.
+    rank : int, default -1
+        This process's rank.
+    store : Store, optional
+        A store that all ranks share, in place of `init_method`.
+    group_name : str, default ""
+        The description of the group.
+    pg_options : object, optional
+        Not supported.
+    device_id : device or int, optional
+        This rank's GPU. The GPUs are connected at once then, otherwise by the first collective.
 
-    Raises:
-        ValueError: if an argument or environment variable is missing or wrong, the process has joined already, or there
-            is no GPU for "nccl".
-        DistBackendError: if a rank does not come within 300 seconds, or MPI or NCCL cannot be used.
-        DistNetworkError: if rank 0 cannot be reached, or its port is taken.
+    Raises
+    ------
+    ValueError
+        If an argument or environment variable is missing or wrong, the process has joined already, or there is no GPU
+        for "nccl".
+    DistBackendError
+        If a rank does not come within 300 seconds, or MPI or NCCL cannot be used.
+    DistNetworkError
+        If rank 0 cannot be reached, or its port is taken.
 
-    Example:
-        >>> import cuprous.torch.distributed as dist
-        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-        >>> dist.get_world_size()
-        1
-        >>> dist.destroy_process_group()
+    Examples
+    --------
+    >>> import cuprous.torch.distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
     """
     global _job, _joined
     if _job is not None:
@@ -239,12 +258,15 @@ def _leave() -> None:
 def destroy_process_group(group: Any = None) -> None:
     """Leaves a group, or with None the job. Waits up to 5 seconds for operations that are under way.
 
-    Raises:
-        ValueError: before `init_process_group`.
+    Raises
+    ------
+    ValueError
+        Before `init_process_group`.
 
-    Examples:
-        >>> group = dist.new_group([0])
-        >>> dist.destroy_process_group(group)
+    Examples
+    --------
+    >>> group = dist.new_group([0])
+    >>> dist.destroy_process_group(group)
     """
     member = resolve(group)
     if member is None:
@@ -266,13 +288,16 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 
     With `device_id` the GPUs of the group are connected at once, otherwise by the first collective.
 
-    Raises:
-        ValueError: if ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
+    Raises
+    ------
+    ValueError
+        If ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
 
-    Examples:
-        >>> group = dist.new_group([0])
-        >>> group.size()
-        1
+    Examples
+    --------
+    >>> group = dist.new_group([0])
+    >>> group.size()
+    1
     """
     own = job()
     backends = own.world._backends if backend is None else backends_by_device("new_group", backend)
@@ -308,9 +333,10 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 def get_rank(group: Any = None) -> int:
     """Returns this process's rank in a group; -1 if it is not in it.
 
-    Examples:
-        >>> dist.get_rank()
-        0
+    Examples
+    --------
+    >>> dist.get_rank()
+    0
     """
     member = resolve(group)
     return -1 if member is None else member.rank()
@@ -319,9 +345,10 @@ def get_rank(group: Any = None) -> int:
 def get_world_size(group: Any = None) -> int:
     """Returns the number of ranks of a group; -1 if this process is not in it.
 
-    Examples:
-        >>> dist.get_world_size()
-        1
+    Examples
+    --------
+    >>> dist.get_world_size()
+    1
     """
     member = resolve(group)
     return -1 if member is None else member.size()
@@ -330,12 +357,15 @@ def get_world_size(group: Any = None) -> int:
 def get_backend(group: Any = None) -> str:
     """Returns the name of a group's backend: "ring", "mpi", "nccl", or "cpu:ring,cuda:nccl" for both.
 
-    Raises:
-        ValueError: if this process is not in the group.
+    Raises
+    ------
+    ValueError
+        If this process is not in the group.
 
-    Examples:
-        >>> dist.get_backend()
-        'ring'
+    Examples
+    --------
+    >>> dist.get_backend()
+    'ring'
     """
     member = resolve(group)
     if member is None:
@@ -346,12 +376,15 @@ def get_backend(group: Any = None) -> str:
 def get_process_group_ranks(group: Any) -> list[int]:
     """Returns the ranks of a group as ranks of the job.
 
-    Raises:
-        ValueError: if this process is not in the group.
+    Raises
+    ------
+    ValueError
+        If this process is not in the group.
 
-    Examples:
-        >>> dist.get_process_group_ranks(dist.group.WORLD)
-        [0]
+    Examples
+    --------
+    >>> dist.get_process_group_ranks(dist.group.WORLD)
+    [0]
     """
     member = resolve(group)
     if member is None:
@@ -362,12 +395,15 @@ def get_process_group_ranks(group: Any) -> list[int]:
 def get_group_rank(group: Any, global_rank: int) -> int:
     """Returns the rank in a group of a rank of the job.
 
-    Raises:
-        ValueError: if the rank is not in the group.
+    Raises
+    ------
+    ValueError
+        If the rank is not in the group.
 
-    Examples:
-        >>> dist.get_group_rank(dist.group.WORLD, 0)
-        0
+    Examples
+    --------
+    >>> dist.get_group_rank(dist.group.WORLD, 0)
+    0
     """
     ranks = get_process_group_ranks(group)
     if global_rank not in ranks:
@@ -378,12 +414,15 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 def get_global_rank(group: Any, group_rank: int) -> int:
     """Returns the rank of the job of a rank in a group.
 
-    Raises:
-        ValueError: if the group has no such rank.
+    Raises
+    ------
+    ValueError
+        If the group has no such rank.
 
-    Examples:
-        >>> dist.get_global_rank(dist.group.WORLD, 0)
-        0
+    Examples
+    --------
+    >>> dist.get_global_rank(dist.group.WORLD, 0)
+    0
     """
     ranks = get_process_group_ranks(group)
     if not 0 <= group_rank < len(ranks):
@@ -394,8 +433,10 @@ def get_global_rank(group: Any, group_rank: int) -> int:
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """Returns this process's rank on its host: the launcher's, else `fallback_rank`.
 
-    Raises:
-        RuntimeError: if neither is known.
+    Raises
+    ------
+    RuntimeError
+        If neither is known.
     """
     launched = _rendezvous.local_rank()
     if launched is not None:

@@ -55,8 +55,10 @@ def requested(host: str | None = None) -> tuple[str, str] | None:
     """Returns the name and an address of the first interface in the environment's list that this machine has, or None
     if the environment names none. The address is IPv6 where that of `host` is, if there is one.
 
-    Raises:
-        ValueError: if this machine has none of them, or they have no address.
+    Raises
+    ------
+    ValueError
+        If this machine has none of them, or they have no address.
     """
     variable = next((name for name in _VARIABLES if os.environ.get(name)), None)
     if variable is None:
@@ -76,8 +78,10 @@ def requested(host: str | None = None) -> tuple[str, str] | None:
 def _given_address() -> str | None:
     """Returns the address of this machine that the environment gives.
 
-    Raises:
-        ValueError: if it is not one of this machine.
+    Raises
+    ------
+    ValueError
+        If it is not one of this machine.
     """
     host = os.environ.get(_ADDRESS_VARIABLE)
     if not host:

@@ -30,8 +30,10 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
           group_dst: int | None = None) -> Work | None:  # fmt: skip
     """Begins to send a tensor to rank `dst`. It must not be written before the returned work has ended.
 
-    Raises:
-        ValueError: if the tensor is not contiguous, or `dst` is this rank.
+    Raises
+    ------
+    ValueError
+        If the tensor is not contiguous, or `dst` is this rank.
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "isend")
@@ -44,8 +46,10 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
           group_src: int | None = None) -> Work | None:  # fmt: skip
     """Begins to receive a tensor of the same size and dtype from rank `src`, or from any.
 
-    Raises:
-        ValueError: if the tensor is not contiguous, or `src` is this rank.
+    Raises
+    ------
+    ValueError
+        If the tensor is not contiguous, or `src` is this rank.
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "irecv")
@@ -83,19 +87,27 @@ def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0
 class P2POp:
     """A message of `batch_isend_irecv`.
 
-    Args:
-        op: `isend` or `irecv`.
-        tensor: the tensor.
-        peer: the other rank.
-        group: the group.
-        tag: messages match by tag.
-        group_peer: the other rank in the group.
+    Parameters
+    ----------
+    op : callable
+        `isend` or `irecv`.
+    tensor : Tensor
+        The tensor.
+    peer : int, optional
+        The other rank.
+    group : ProcessGroup, optional
+        The group.
+    tag : int, default 0
+        Messages match by tag.
+    group_peer : int, optional
+        The other rank in the group.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> op = dist.P2POp(dist.isend, x, 0)
-        >>> op.peer
-        0
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> op = dist.P2POp(dist.isend, x, 0)
+    >>> op.peer
+    0
     """
 
     def __init__(self, op: Callable[..., Any], tensor: Tensor, peer: int | None = None, group: Any = None,
@@ -119,8 +131,10 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
 
     On GPUs, two ranks that send to each other must use it: of single messages a GPU does one after another.
 
-    Raises:
-        ValueError: if the list is empty or has something else.
+    Raises
+    ------
+    ValueError
+        If the list is empty or has something else.
     """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")

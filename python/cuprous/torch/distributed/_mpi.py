@@ -93,9 +93,12 @@ def _address(names: Sequence[str]) -> str:
 def meet(rank: int, world_size: int, timeout: timedelta) -> Rendezvous:
     """Returns where the ranks of MPI meet: rank 0 sends the address of its store and a secret through MPI.
 
-    Raises:
-        DistBackendError: if MPI cannot be used, or a rank does not come in time.
-        ValueError: if another launcher started several ranks that MPI knows nothing of.
+    Raises
+    ------
+    DistBackendError
+        If MPI cannot be used, or a rank does not come in time.
+    ValueError
+        If another launcher started several ranks that MPI knows nothing of.
     """
     if rank >= 0 or world_size >= 0:
         warnings.warn(
@@ -131,8 +134,10 @@ def meet(rank: int, world_size: int, timeout: timedelta) -> Rendezvous:
 def communicator(ranks: Sequence[int], rank: int, number: int, store: DistStore, timeout: timedelta) -> Any:
     """Returns a communicator of some ranks in that order. All of them call it.
 
-    Raises:
-        DistBackendError: if a rank does not come in time.
+    Raises
+    ------
+    DistBackendError
+        If a rank does not come in time.
     """
     from mpi4py import MPI
 

@@ -130,22 +130,31 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, al
     """Copies an object of each rank into the list of every rank: a plain value, a tensor, or a list, tuple or dict of
     such. Tensors arrive on the CPU.
 
-    Args:
-        object_list: a list of as many items as ranks.
-        obj: this rank's object.
-        group: the group.
-        allow_pickle: accepts objects of other classes, in a job whose ranks share a token. Unpickling runs code that
-            another rank sends.
+    Parameters
+    ----------
+    object_list : list
+        A list of as many items as ranks.
+    obj : object
+        This rank's object.
+    group : ProcessGroup, optional
+        The group.
+    allow_pickle : bool, default False
+        Accepts objects of other classes, in a job whose ranks share a token. Unpickling runs code that another rank
+        sends.
 
-    Raises:
-        TypeError: for an object of another class.
-        ValueError: for `allow_pickle` without a token.
+    Raises
+    ------
+    TypeError
+        For an object of another class.
+    ValueError
+        For `allow_pickle` without a token.
 
-    Examples:
-        >>> objects = [None]
-        >>> dist.all_gather_object(objects, {"rank": 0})
-        >>> objects
-        [{'rank': 0}]
+    Examples
+    --------
+    >>> objects = [None]
+    >>> dist.all_gather_object(objects, {"rank": 0})
+    >>> objects
+    [{'rank': 0}]
     """
     member = _members(group, "all_gather_object")
     if member is None:
@@ -169,11 +178,12 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
                   group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`.
 
-    Examples:
-        >>> objects = [None]
-        >>> dist.gather_object("a", objects, dst=0)
-        >>> objects
-        ['a']
+    Examples
+    --------
+    >>> objects = [None]
+    >>> dist.gather_object("a", objects, dst=0)
+    >>> objects
+    ['a']
     """
     member = _members(group, "gather_object")
     if member is None:
@@ -196,11 +206,12 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
                           group_src: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`.
 
-    Examples:
-        >>> objects = ["a", 1]
-        >>> dist.broadcast_object_list(objects, src=0)
-        >>> objects
-        ['a', 1]
+    Examples
+    --------
+    >>> objects = ["a", 1]
+    >>> dist.broadcast_object_list(objects, src=0)
+    >>> objects
+    ['a', 1]
     """
     _check_device("broadcast_object_list", device)
     member = _members(group, "broadcast_object_list")
@@ -222,11 +233,12 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
     """Copies the objects in the list of rank `src` to the ranks, one to each, as the first item of their lists. See
     `all_gather_object`.
 
-    Examples:
-        >>> out = [None]
-        >>> dist.scatter_object_list(out, ["a"], src=0)
-        >>> out
-        ['a']
+    Examples
+    --------
+    >>> out = [None]
+    >>> dist.scatter_object_list(out, ["a"], src=0)
+    >>> out
+    ['a']
     """
     member = _members(group, "scatter_object_list")
     if member is None:

@@ -17,11 +17,12 @@ JOIN_TIMEOUT = timedelta(seconds=300)
 class ReduceOp(enum.Enum):
     """How elements of several ranks are combined, in the order of the ranks. Half precision accumulates in float32.
 
-    Examples:
-        >>> x = torch.ones(2)
-        >>> dist.all_reduce(x, op=dist.ReduceOp.MAX)
-        >>> x
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2)
+    >>> dist.all_reduce(x, op=dist.ReduceOp.MAX)
+    >>> x
+    tensor([1., 1.])
     """
 
     SUM = "sum"
@@ -44,9 +45,10 @@ class Backend(str):
     """The name of a backend: "ring" (PyTorch's name "gloo" means it as well) or "mpi" for tensors on the CPU, "nccl"
     for tensors on GPUs.
 
-    Examples:
-        >>> dist.Backend("GLOO")
-        'gloo'
+    Examples
+    --------
+    >>> dist.Backend("GLOO")
+    'gloo'
     """
 
     RING = "ring"
@@ -71,9 +73,12 @@ _UNSUPPORTED = {"ucc", "xccl"}
 def backends_by_device(function: str, backend: Any) -> dict[str, str]:
     """Returns the backend for each type of device from a name such as "nccl" or "cpu:gloo,cuda:nccl". None means both.
 
-    Raises:
-        NotImplementedError: for a backend of PyTorch that does not exist here.
-        ValueError: for an unknown name, or a backend that does not move tensors of its device.
+    Raises
+    ------
+    NotImplementedError
+        For a backend of PyTorch that does not exist here.
+    ValueError
+        For an unknown name, or a backend that does not move tensors of its device.
     """
     if backend is None:
         return {"cpu": "ring", "cuda": "nccl"}

@@ -35,10 +35,11 @@ class ProcessGroup:
 
     The ranks are connected for tensors on the CPU at once, and for those on a GPU when they have the first ones.
 
-    Examples:
-        >>> group = dist.new_group([0])
-        >>> group.size()
-        1
+    Examples
+    --------
+    >>> group = dist.new_group([0])
+    >>> group.size()
+    1
     """
 
     def __init__(self, members: Members, backends: dict[str, str], description: str) -> None:
@@ -65,27 +66,30 @@ class ProcessGroup:
     def rank(self) -> int:
         """Returns this process's rank in the group.
 
-        Examples:
-            >>> dist.group.WORLD.rank()
-            0
+        Examples
+        --------
+        >>> dist.group.WORLD.rank()
+        0
         """
         return self._native.rank
 
     def size(self) -> int:
         """Returns the number of ranks.
 
-        Examples:
-            >>> dist.group.WORLD.size()
-            1
+        Examples
+        --------
+        >>> dist.group.WORLD.size()
+        1
         """
         return len(self._native.ranks)
 
     def name(self) -> str:
         """Returns the backend's name, or those of a group that has several.
 
-        Examples:
-            >>> dist.group.WORLD.name()
-            'ring'
+        Examples
+        --------
+        >>> dist.group.WORLD.name()
+        'ring'
         """
         return backend_name(self._backends)
 
@@ -107,9 +111,12 @@ class ProcessGroup:
     def native(self, function: str, tensors: Sequence[Tensor] = (), device: str | None = None) -> DistGroup:
         """Returns the backend for some tensors, or for a device.
 
-        Raises:
-            RuntimeError: if the group has no backend for that type of device.
-            DistBackendError: if GPUs cannot be connected.
+        Raises
+        ------
+        RuntimeError
+            If the group has no backend for that type of device.
+        DistBackendError
+            If GPUs cannot be connected.
         """
         name = tensors[0].device_name if tensors else device or "cpu"
         if name == self._gpu and self._on_gpu is not None:

@@ -169,9 +169,12 @@ def _number(function_value: int, query: dict[str, list[str]], name: str) -> int:
 def meet(init_method: str | None, rank: int, world_size: int, timeout: timedelta) -> Rendezvous:
     """Returns where the ranks of an `init_method` meet.
 
-    Raises:
-        ValueError: if something is missing or unknown.
-        DistNetworkError: if rank 0 cannot be reached in time, or its port is taken.
+    Raises
+    ------
+    ValueError
+        If something is missing or unknown.
+    DistNetworkError
+        If rank 0 cannot be reached in time, or its port is taken.
     """
     url: Any = urlparse("env://" if init_method is None else init_method)
     query = parse_qs(url.query)

@@ -15,24 +15,36 @@ def new_subgroups(group_size: int | None = None, group: Any = None, timeout: tim
                   group_desc: str | None = None) -> tuple[Any, list[Any]]:  # fmt: skip
     """Divides the ranks of a group into groups of neighbors. All ranks of the job call it.
 
-    Args:
-        group_size: the ranks of each group; None is the number of GPUs of this host.
-        group: the group to divide; None is all ranks.
-        timeout: see `new_group`.
-        backend: see `new_group`.
-        pg_options: not supported.
-        group_desc: the description of each group.
+    Parameters
+    ----------
+    group_size : int, optional
+        The ranks of each group; None is the number of GPUs of this host.
+    group : ProcessGroup, optional
+        The group to divide; None is all ranks.
+    timeout : timedelta, optional
+        See `new_group`.
+    backend : str, optional
+        See `new_group`.
+    pg_options : object, optional
+        Not supported.
+    group_desc : str, optional
+        The description of each group.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The group that this rank is in, and all groups.
 
-    Raises:
-        ValueError: if the size is not positive or does not divide the ranks, or there is no GPU and no size.
+    Raises
+    ------
+    ValueError
+        If the size is not positive or does not divide the ranks, or there is no GPU and no size.
 
-    Examples:
-        >>> group, groups = dist.new_subgroups(1)
-        >>> group.size(), len(groups)
-        (1, 1)
+    Examples
+    --------
+    >>> group, groups = dist.new_subgroups(1)
+    >>> group.size(), len(groups)
+    (1, 1)
     """
     if group_size is None:
         group_size = _core.device_count()
@@ -54,23 +66,34 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
                                  group_desc: str | None = None) -> tuple[Any, list[Any]]:  # fmt: skip
     """Makes groups of ranks that are given. All ranks of the job call it.
 
-    Args:
-        ranks_per_subgroup_list: the ranks of each group, none of which is in two of them.
-        timeout: see `new_group`.
-        backend: see `new_group`.
-        pg_options: not supported.
-        group_desc: the description of each group.
+    Parameters
+    ----------
+    ranks_per_subgroup_list : sequence of sequence of ints
+        The ranks of each group, none of which is in two of them.
+    timeout : timedelta, optional
+        See `new_group`.
+    backend : str, optional
+        See `new_group`.
+    pg_options : object, optional
+        Not supported.
+    group_desc : str, optional
+        The description of each group.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The group that this rank is in, None if there is none, and all groups.
 
-    Raises:
-        ValueError: if there is no group, or a rank is in two of them.
+    Raises
+    ------
+    ValueError
+        If there is no group, or a rank is in two of them.
 
-    Examples:
-        >>> group, groups = dist.new_subgroups_by_enumeration([[0]])
-        >>> group.size(), len(groups)
-        (1, 1)
+    Examples
+    --------
+    >>> group, groups = dist.new_subgroups_by_enumeration([[0]])
+    >>> group.size(), len(groups)
+    (1, 1)
     """
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")

@@ -19,20 +19,29 @@ from cuprous.torch.distributed._subgroups import new_subgroups_by_enumeration
 class DeviceMesh:
     """A grid of ranks. `init_device_mesh` returns one; all ranks of the job create the same ones.
 
-    Args:
-        device_type: "cpu" or "cuda".
-        mesh: the ranks, as a tensor or nested lists.
-        mesh_dim_names: names of the dimensions.
+    Parameters
+    ----------
+    device_type : {"cpu", "cuda"}
+        "cpu" or "cuda".
+    mesh : sequence of ints
+        The ranks, as a tensor or nested lists.
+    mesh_dim_names : tuple of str, optional
+        Names of the dimensions.
 
-    Raises:
-        NotImplementedError: for another device.
-        RuntimeError: for a device with an index.
-        ValueError: if ranks are repeated, or the names do not fit the dimensions.
+    Raises
+    ------
+    NotImplementedError
+        For another device.
+    RuntimeError
+        For a device with an index.
+    ValueError
+        If ranks are repeated, or the names do not fit the dimensions.
 
-    Examples:
-        >>> mesh = dist.DeviceMesh("cpu", [0])
-        >>> mesh.size()
-        1
+    Examples
+    --------
+    >>> mesh = dist.DeviceMesh("cpu", [0])
+    >>> mesh.size()
+    1
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
@@ -92,9 +101,10 @@ class DeviceMesh:
     def size(self, mesh_dim: int | None = None) -> int:
         """Returns the number of ranks, of one dimension or of all.
 
-        Examples:
-            >>> dist.DeviceMesh("cpu", [0]).size()
-            1
+        Examples
+        --------
+        >>> dist.DeviceMesh("cpu", [0]).size()
+        1
         """
         return self._ranks.size if mesh_dim is None else self._ranks.shape[mesh_dim]
 
@@ -116,9 +126,10 @@ class DeviceMesh:
     def get_group(self, mesh_dim: int | str | None = None) -> ProcessGroup:
         """Returns this rank's group of a dimension.
 
-        Examples:
-            >>> dist.DeviceMesh("cpu", [0]).get_group().size()
-            1
+        Examples
+        --------
+        >>> dist.DeviceMesh("cpu", [0]).get_group().size()
+        1
         """
         found: ProcessGroup = self._dim_groups[self._dim(mesh_dim)]
         return found
@@ -126,27 +137,30 @@ class DeviceMesh:
     def get_all_groups(self) -> list[ProcessGroup]:
         """Returns this rank's groups of all dimensions.
 
-        Examples:
-            >>> len(dist.DeviceMesh("cpu", [0]).get_all_groups())
-            1
+        Examples
+        --------
+        >>> len(dist.DeviceMesh("cpu", [0]).get_all_groups())
+        1
         """
         return list(self._dim_groups)
 
     def get_rank(self) -> int:
         """Returns this process's rank in the job.
 
-        Examples:
-            >>> dist.DeviceMesh("cpu", [0]).get_rank()
-            0
+        Examples
+        --------
+        >>> dist.DeviceMesh("cpu", [0]).get_rank()
+        0
         """
         return get_rank()
 
     def get_coordinate(self) -> tuple[int, ...] | None:
         """Returns this rank's position in the mesh; None if it is not in it.
 
-        Examples:
-            >>> dist.DeviceMesh("cpu", [0]).get_coordinate()
-            (0,)
+        Examples
+        --------
+        >>> dist.DeviceMesh("cpu", [0]).get_coordinate()
+        (0,)
         """
         found = np.argwhere(self._ranks == get_rank()).tolist()
         return tuple(int(k) for k in found[0]) if found else None
@@ -154,12 +168,15 @@ class DeviceMesh:
     def get_local_rank(self, mesh_dim: int | str | None = None) -> int:
         """Returns this rank's position in a dimension.
 
-        Raises:
-            RuntimeError: if this rank is not in the mesh.
+        Raises
+        ------
+        RuntimeError
+            If this rank is not in the mesh.
 
-        Examples:
-            >>> dist.DeviceMesh("cpu", [0]).get_local_rank()
-            0
+        Examples
+        --------
+        >>> dist.DeviceMesh("cpu", [0]).get_local_rank()
+        0
         """
         place = self.get_coordinate()
         if place is None:
@@ -245,13 +262,17 @@ def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_
 
     On "cuda" each rank has the GPU that `torch.cuda.set_device` chose; without it, that of `LOCAL_RANK`.
 
-    Raises:
-        RuntimeError: if the mesh does not have as many places as there are ranks, or names are repeated.
-        NotImplementedError: for another device than "cpu" and "cuda".
+    Raises
+    ------
+    RuntimeError
+        If the mesh does not have as many places as there are ranks, or names are repeated.
+    NotImplementedError
+        For another device than "cpu" and "cuda".
 
-    Example:
-        >>> mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))  # doctest: +SKIP
-        >>> mesh["shard"].get_group()  # doctest: +SKIP
+    Examples
+    --------
+    >>> mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))  # doctest: +SKIP
+    >>> mesh["shard"].get_group()  # doctest: +SKIP
     """
     if backend_override is not None:
         for override in backend_override.values():

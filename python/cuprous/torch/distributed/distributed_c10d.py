@@ -14,8 +14,10 @@ default_pg_nccl_timeout = distributed.default_pg_timeout
 def _get_default_group() -> Any:
     """Returns the group of all ranks.
 
-    Raises:
-        ValueError: if there is none.
+    Raises
+    ------
+    ValueError
+        If there is none.
     """
     if not distributed.is_initialized():
         raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")

@@ -24,8 +24,10 @@ _map = _core.t_map
 def common(*parameters: Any) -> list[Tensor]:
     """Returns parameters as tensors broadcast to one shape.
 
-    Raises:
-        ValueError: if a parameter is neither a tensor nor a number.
+    Raises
+    ------
+    ValueError
+        If a parameter is neither a tensor nor a number.
     """
     first = next((p for p in parameters if isinstance(p, Tensor)), None)
     if any(not isinstance(p, (Tensor, int, float)) for p in parameters):
@@ -66,14 +68,19 @@ class Distribution:
     Parameters are validated when the distribution is created, unless `validate_args` is False. This reads them on
     the host.
 
-    Args:
-        batch_shape: the shape of the batch of distributions.
-        event_shape: the shape of one sample.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    batch_shape : sequence of ints, optional
+        The shape of the batch of distributions.
+    event_shape : sequence of ints, optional
+        The shape of one sample.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.Distribution)
-        True
+    Examples
+    --------
+    >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.Distribution)
+    True
     """
 
     has_rsample: Any = False
@@ -111,14 +118,19 @@ class Distribution:
     def set_default_validate_args(value: bool) -> None:
         """Sets whether distributions validate their parameters unless they say so themselves.
 
-        Args:
-            value: whether they do.
+        Parameters
+        ----------
+        value : bool
+            Whether they do.
 
-        Raises:
-            ValueError: for other values than True and False.
+        Raises
+        ------
+        ValueError
+            For other values than True and False.
 
-        Examples:
-            >>> torch.distributions.Distribution.set_default_validate_args(True)
+        Examples
+        --------
+        >>> torch.distributions.Distribution.set_default_validate_args(True)
         """
         if value not in (True, False):
             raise ValueError
@@ -130,16 +142,22 @@ class Distribution:
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
         """Returns the distribution with parameters that are expanded to a larger batch.
 
-        Args:
-            batch_shape: the shape of the batch, to which the present one broadcasts.
-            _instance: for PyTorch's signature.
+        Parameters
+        ----------
+        batch_shape : sequence of ints
+            The shape of the batch, to which the present one broadcasts.
+        _instance : object, optional
+            For PyTorch's signature.
 
-        Returns:
+        Returns
+        -------
+        Frozen
             A distribution of the same class.
 
-        Examples:
-            >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
-            torch.Size([2, 3])
+        Examples
+        --------
+        >>> torch.distributions.Normal(0.0, 1.0).expand((2, 3)).batch_shape
+        torch.Size([2, 3])
         """
         new = copy.copy(self)
         new._batch_shape = Size(batch_shape)
@@ -155,8 +173,10 @@ class Distribution:
     def _validate_sample(self, value: Any) -> None:
         """Checks values.
 
-        Raises:
-            ValueError: for a value whose shape does not fit, or with validate_args=True if one is outside the support.
+        Raises
+        ------
+        ValueError
+            For a value whose shape does not fit, or with validate_args=True if one is outside the support.
         """
         if not self._validate_args:
             return
@@ -211,15 +231,20 @@ class Distribution:
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns samples without a gradient.
 
-        Args:
-            sample_shape: the leading dimensions of the result.
+        Parameters
+        ----------
+        sample_shape : sequence of ints, optional
+            The leading dimensions of the result.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape sample_shape + batch_shape + event_shape.
 
-        Examples:
-            >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
-            torch.Size([2, 3])
+        Examples
+        --------
+        >>> torch.distributions.Normal(torch.zeros(3), 1.0).sample((2,)).shape
+        torch.Size([2, 3])
         """
         with no_grad():
             return self.rsample(sample_shape).detach()
@@ -227,15 +252,20 @@ class Distribution:
     def sample_n(self, n: int) -> Tensor:
         """Returns n samples; `sample((n,))` is the present name.
 
-        Args:
-            n: the number of samples.
+        Parameters
+        ----------
+        n : int
+            The number of samples.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape (n,) + batch_shape + event_shape.
 
-        Examples:
-            >>> torch.distributions.Normal(0.0, 1.0).sample_n(2).shape
-            torch.Size([2])
+        Examples
+        --------
+        >>> torch.distributions.Normal(0.0, 1.0).sample_n(2).shape
+        torch.Size([2])
         """
         warnings.warn("sample_n will be deprecated. Use .sample((n,)) instead", UserWarning, stacklevel=2)
         return self.sample((n,))
@@ -243,18 +273,25 @@ class Distribution:
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Returns all values of a discrete distribution.
 
-        Args:
-            expand: whether the result has the batch's dimensions, rather than dimensions of extent 1.
+        Parameters
+        ----------
+        expand : bool, default True
+            Whether the result has the batch's dimensions, rather than dimensions of extent 1.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor whose first dimension is that of values.
 
-        Raises:
-            NotImplementedError: for distributions with too many values.
+        Raises
+        ------
+        NotImplementedError
+            For distributions with too many values.
 
-        Examples:
-            >>> torch.distributions.Bernoulli(0.5).enumerate_support()
-            tensor([0., 1.])
+        Examples
+        --------
+        >>> torch.distributions.Bernoulli(0.5).enumerate_support()
+        tensor([0., 1.])
         """
         raise NotImplementedError(f"[{type(self).__name__}] enumerate_support is not supported")
 
@@ -266,98 +303,132 @@ class Distribution:
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns reparameterized samples, through which gradients flow to the parameters.
 
-        Args:
-            sample_shape: the leading dimensions of the result.
+        Parameters
+        ----------
+        sample_shape : sequence of ints, optional
+            The leading dimensions of the result.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape sample_shape + batch_shape + event_shape.
 
-        Raises:
-            NotImplementedError: for distributions without reparameterized samples.
+        Raises
+        ------
+        NotImplementedError
+            For distributions without reparameterized samples.
 
-        Examples:
-            >>> mean = torch.tensor(0.0, requires_grad=True)
-            >>> torch.distributions.Normal(mean, 1.0).rsample().backward()
-            >>> mean.grad
-            tensor(1.)
+        Examples
+        --------
+        >>> mean = torch.tensor(0.0, requires_grad=True)
+        >>> torch.distributions.Normal(mean, 1.0).rsample().backward()
+        >>> mean.grad
+        tensor(1.)
         """
         raise NotImplementedError(f"[{type(self).__name__}] rsample is not supported")
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Returns the logarithm of the probability density or mass function.
 
-        Args:
-            value: values whose shape broadcasts with batch_shape + event_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Values whose shape broadcasts with batch_shape + event_shape.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor without the event's dimensions.
 
-        Examples:
-            >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
-            tensor(-0.9189)
+        Examples
+        --------
+        >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor(0.0))
+        tensor(-0.9189)
         """
         raise NotImplementedError(f"[{type(self).__name__}] log_prob is not supported")
 
     def cdf(self, value: Tensor) -> Tensor:
         """Returns the cumulative distribution function.
 
-        Args:
-            value: values whose shape broadcasts with batch_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Values whose shape broadcasts with batch_shape.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of probabilities.
 
-        Raises:
-            NotImplementedError: for distributions without a formula.
+        Raises
+        ------
+        NotImplementedError
+            For distributions without a formula.
 
-        Examples:
-            >>> torch.distributions.Normal(0.0, 1.0).cdf(torch.tensor(0.0))
-            tensor(0.5000)
+        Examples
+        --------
+        >>> torch.distributions.Normal(0.0, 1.0).cdf(torch.tensor(0.0))
+        tensor(0.5000)
         """
         raise NotImplementedError(f"[{type(self).__name__}] cdf is not supported")
 
     def icdf(self, value: Tensor) -> Tensor:
         """Returns the inverse of the cumulative distribution function.
 
-        Args:
-            value: probabilities whose shape broadcasts with batch_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Probabilities whose shape broadcasts with batch_shape.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of values.
 
-        Raises:
-            NotImplementedError: for distributions without a formula.
+        Raises
+        ------
+        NotImplementedError
+            For distributions without a formula.
 
-        Examples:
-            >>> torch.distributions.Normal(1.0, 2.0).icdf(torch.tensor(0.5))
-            tensor(1.)
+        Examples
+        --------
+        >>> torch.distributions.Normal(1.0, 2.0).icdf(torch.tensor(0.5))
+        tensor(1.)
         """
         raise NotImplementedError(f"[{type(self).__name__}] icdf is not supported")
 
     def entropy(self) -> Tensor:
         """Returns the entropy in nats.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape batch_shape.
 
-        Raises:
-            NotImplementedError: for distributions without a formula.
+        Raises
+        ------
+        NotImplementedError
+            For distributions without a formula.
 
-        Examples:
-            >>> torch.distributions.Bernoulli(0.5).entropy()
-            tensor(0.6931)
+        Examples
+        --------
+        >>> torch.distributions.Bernoulli(0.5).entropy()
+        tensor(0.6931)
         """
         raise NotImplementedError(f"[{type(self).__name__}] entropy is not supported")
 
     def perplexity(self) -> Tensor:
         """Returns the exponential of the entropy.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape batch_shape.
 
-        Examples:
-            >>> torch.distributions.Bernoulli(0.5).perplexity()
-            tensor(2.)
+        Examples
+        --------
+        >>> torch.distributions.Bernoulli(0.5).perplexity()
+        tensor(2.)
         """
         return _map("exp", self.entropy())
 
@@ -377,14 +448,19 @@ class ExponentialFamily(Distribution):
     A subclass defines `_natural_params`, `_log_normalizer` and `_mean_carrier_measure`, from which the entropy
     follows by a gradient.
 
-    Args:
-        batch_shape: the shape of the batch of distributions.
-        event_shape: the shape of one sample.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    batch_shape : sequence of ints, optional
+        The shape of the batch of distributions.
+    event_shape : sequence of ints, optional
+        The shape of one sample.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
-        True
+    Examples
+    --------
+    >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
+    True
     """
 
     @property
@@ -401,15 +477,20 @@ class ExponentialFamily(Distribution):
     def entropy(self) -> Tensor:
         """Returns the entropy in nats, by the Bregman divergence of the logarithm of the normalizer.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape batch_shape.
 
-        Raises:
-            NotImplementedError: for a subclass without natural parameters.
+        Raises
+        ------
+        NotImplementedError
+            For a subclass without natural parameters.
 
-        Examples:
-            >>> torch.distributions.Poisson(1.0).mean
-            tensor(1.)
+        Examples
+        --------
+        >>> torch.distributions.Poisson(1.0).mean
+        tensor(1.)
         """
         carrier = self._mean_carrier_measure
         natural = [p.detach().requires_grad_() for p in self._natural_params]
@@ -425,18 +506,25 @@ class ExponentialFamily(Distribution):
 class Independent(Distribution):
     """A distribution in which the last batch dimensions of another one are treated as event dimensions.
 
-    Args:
-        base_distribution: the other distribution.
-        reinterpreted_batch_ndims: the number of dimensions.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    base_distribution : Distribution
+        The other distribution.
+    reinterpreted_batch_ndims : int
+        The number of dimensions.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for more dimensions than the batch has.
+    Raises
+    ------
+    ValueError
+        For more dimensions than the batch has.
 
-    Examples:
-        >>> base = torch.distributions.Normal(torch.zeros(3), 1.0)
-        >>> torch.distributions.Independent(base, 1).event_shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> base = torch.distributions.Normal(torch.zeros(3), 1.0)
+    >>> torch.distributions.Independent(base, 1).event_shape
+    torch.Size([3])
     """
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,

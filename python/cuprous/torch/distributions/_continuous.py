@@ -44,17 +44,24 @@ class _LocationScale(Distribution):
 class Normal(_LocationScale, ExponentialFamily):
     """The normal distribution.
 
-    Args:
-        loc: the mean, a number or tensor.
-        scale: the standard deviation, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The mean, a number or tensor.
+    scale : Tensor or number
+        The standard deviation, a positive number or a tensor that broadcasts with `loc`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
-        tensor([-0.9189, -1.4189])
+    Examples
+    --------
+    >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
+    tensor([-0.9189, -1.4189])
     """
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -102,17 +109,24 @@ class Normal(_LocationScale, ExponentialFamily):
 class Laplace(_LocationScale):
     """The Laplace distribution: two exponential distributions back to back.
 
-    Args:
-        loc: the location, a number or tensor.
-        scale: the scale, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The location, a number or tensor.
+    scale : Tensor or number
+        The scale, a positive number or a tensor that broadcasts with `loc`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
-        tensor([-0.6931, -1.6931])
+    Examples
+    --------
+    >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
+    tensor([-0.6931, -1.6931])
     """
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -154,17 +168,24 @@ class Laplace(_LocationScale):
 class Gumbel(_LocationScale):
     """The Gumbel distribution, the limit of the maximum of many samples.
 
-    Args:
-        loc: the location, a number or tensor.
-        scale: the scale, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The location, a number or tensor.
+    scale : Tensor or number
+        The scale, a positive number or a tensor that broadcasts with `loc`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.Gumbel(0.0, 1.0).mean
-        tensor(0.5772)
+    Examples
+    --------
+    >>> torch.distributions.Gumbel(0.0, 1.0).mean
+    tensor(0.5772)
     """
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -202,17 +223,24 @@ class Gumbel(_LocationScale):
 class Cauchy(_LocationScale):
     """The Cauchy distribution, which has no mean.
 
-    Args:
-        loc: the location, a number or tensor.
-        scale: the scale, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The location, a number or tensor.
+    scale : Tensor or number
+        The scale, a positive number or a tensor that broadcasts with `loc`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.Cauchy(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
-        tensor([-1.1447, -1.8379])
+    Examples
+    --------
+    >>> torch.distributions.Cauchy(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
+    tensor([-1.1447, -1.8379])
     """
 
     def _draw(self, shape: Sequence[int]) -> Tensor:
@@ -250,16 +278,22 @@ class Cauchy(_LocationScale):
 class HalfNormal(Distribution):
     """The half-normal distribution: absolute values of normal random numbers with mean 0.
 
-    Args:
-        scale: the standard deviation of the normal random numbers, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    scale : Tensor or number
+        The standard deviation of the normal random numbers, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.HalfNormal(1.0).mean
-        tensor(0.7979)
+    Examples
+    --------
+    >>> torch.distributions.HalfNormal(1.0).mean
+    tensor(0.7979)
     """
 
     has_rsample = True
@@ -307,16 +341,22 @@ class HalfNormal(Distribution):
 class Exponential(ExponentialFamily):
     """The exponential distribution: the time between events that occur at a constant rate.
 
-    Args:
-        rate: the rate, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    rate : Tensor or number
+        The rate, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a rate that is not positive.
+    Raises
+    ------
+    ValueError
+        For a rate that is not positive.
 
-    Examples:
-        >>> torch.distributions.Exponential(2.0).mean
-        tensor(0.5000)
+    Examples
+    --------
+    >>> torch.distributions.Exponential(2.0).mean
+    tensor(0.5000)
     """
 
     has_rsample = True
@@ -372,17 +412,24 @@ class Exponential(ExponentialFamily):
 class Uniform(Distribution):
     """The uniform distribution over numbers from `low` to below `high`.
 
-    Args:
-        low: the lower bound, a number or tensor.
-        high: the upper bound, a number or a tensor that broadcasts with `low`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    low : Tensor or number
+        The lower bound, a number or tensor.
+    high : Tensor or number
+        The upper bound, a number or a tensor that broadcasts with `low`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless `low` is below `high`.
+    Raises
+    ------
+    ValueError
+        Unless `low` is below `high`.
 
-    Examples:
-        >>> torch.distributions.Uniform(0.0, 2.0).log_prob(torch.tensor(1.0))
-        tensor(-0.6931)
+    Examples
+    --------
+    >>> torch.distributions.Uniform(0.0, 2.0).log_prob(torch.tensor(1.0))
+    tensor(-0.6931)
     """
 
     has_rsample = True

@@ -36,17 +36,24 @@ def _inner(probs: Tensor) -> Tensor:
 class Categorical(Distribution):
     """The categorical distribution of class indices. Samples are int64.
 
-    Args:
-        probs: the probabilities along the last dimension, which need not sum to 1.
-        logits: the logarithms of the probabilities, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor, optional
+        The probabilities along the last dimension, which need not sum to 1.
+    logits : Tensor, optional
+        The logarithms of the probabilities, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).log_prob(torch.tensor(1))
-        tensor(-0.2877)
+    Examples
+    --------
+    >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).log_prob(torch.tensor(1))
+    tensor(-0.2877)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -117,17 +124,24 @@ class Categorical(Distribution):
 class OneHotCategorical(Distribution):
     """The categorical distribution with one-hot vectors as samples.
 
-    Args:
-        probs: the probabilities along the last dimension, which need not sum to 1.
-        logits: the logarithms of the probabilities, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor, optional
+        The probabilities along the last dimension, which need not sum to 1.
+    logits : Tensor, optional
+        The logarithms of the probabilities, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
-        tensor([0., 1.])
+    Examples
+    --------
+    >>> torch.distributions.OneHotCategorical(torch.tensor([0.0, 1.0])).sample()
+    tensor([0., 1.])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -194,8 +208,10 @@ class OneHotCategorical(Distribution):
 def probability_and_logit(name: str, probs: Any, logits: Any) -> tuple[Tensor, Tensor]:
     """Returns probabilities and the logarithms of their odds, of which one is given to the distribution of a name.
 
-    Raises:
-        ValueError: unless exactly one is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one is given.
     """
     _one_of(name, probs, logits)
     if probs is None:
@@ -224,17 +240,24 @@ class _BinaryOutcome(Distribution):
 class Bernoulli(_BinaryOutcome, ExponentialFamily):
     """The Bernoulli distribution: 1 with a probability, otherwise 0.
 
-    Args:
-        probs: the probability of 1, a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor or number, optional
+        The probability of 1, a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.Bernoulli(0.25).log_prob(torch.tensor([0.0, 1.0]))
-        tensor([-0.2877, -1.3863])
+    Examples
+    --------
+    >>> torch.distributions.Bernoulli(0.25).log_prob(torch.tensor([0.0, 1.0]))
+    tensor([-0.2877, -1.3863])
     """
 
     support: Any = constraints.boolean
@@ -285,17 +308,24 @@ class Bernoulli(_BinaryOutcome, ExponentialFamily):
 class Geometric(_BinaryOutcome):
     """The geometric distribution: the number of failures before the first success.
 
-    Args:
-        probs: the probability of success, a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor or number, optional
+        The probability of success, a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.Geometric(0.25).mean
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.distributions.Geometric(0.25).mean
+    tensor(3.)
     """
 
     support: Any = constraints.nonnegative_integer
@@ -331,16 +361,22 @@ class Geometric(_BinaryOutcome):
 class Poisson(ExponentialFamily):
     """The Poisson distribution: the number of events that occur at a constant rate. Samples are drawn on the host.
 
-    Args:
-        rate: the rate, a nonnegative number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    rate : Tensor or number
+        The rate, a nonnegative number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a negative rate.
+    Raises
+    ------
+    ValueError
+        For a negative rate.
 
-    Examples:
-        >>> torch.distributions.Poisson(4.0).log_prob(torch.tensor(2.0))
-        tensor(-1.9206)
+    Examples
+    --------
+    >>> torch.distributions.Poisson(4.0).log_prob(torch.tensor(2.0))
+    tensor(-1.9206)
     """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
@@ -390,18 +426,26 @@ def _binomial(probs: Tensor, count: Tensor) -> Tensor:
 class Binomial(Distribution):
     """The binomial distribution: the number of successes in a number of trials.
 
-    Args:
-        total_count: the number of trials, a number or tensor.
-        probs: the probability of success, a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    total_count : Tensor or number, default 1
+        The number of trials, a number or tensor.
+    probs : Tensor or number, optional
+        The probability of success, a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.Binomial(2, 0.5).log_prob(torch.tensor([0.0, 1.0]))
-        tensor([-1.3863, -0.6931])
+    Examples
+    --------
+    >>> torch.distributions.Binomial(2, 0.5).log_prob(torch.tensor([0.0, 1.0]))
+    tensor([-1.3863, -0.6931])
     """
 
     arg_constraints: ClassVar[Any] = {

@@ -17,21 +17,27 @@ _registered: dict[tuple[type, type], Callable[[Any, Any], Tensor]] = dict(FORMUL
 def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
     """Returns a decorator that registers a function as the divergence of distributions of two classes.
 
-    Args:
-        type_p: the first class.
-        type_q: the second class.
+    Parameters
+    ----------
+    type_p : type
+        The first class.
+    type_q : type
+        The second class.
 
-    Returns:
+    Returns
+    -------
+    callable
         A decorator for a function of two distributions.
 
-    Examples:
-        >>> class Constant(torch.distributions.Distribution):
-        ...     arg_constraints = {}
-        >>> @torch.distributions.register_kl(Constant, Constant)
-        ... def divergence(p, q):
-        ...     return torch.tensor(0.0)
-        >>> torch.distributions.kl_divergence(Constant(), Constant())
-        tensor(0.)
+    Examples
+    --------
+    >>> class Constant(torch.distributions.Distribution):
+    ...     arg_constraints = {}
+    >>> @torch.distributions.register_kl(Constant, Constant)
+    ... def divergence(p, q):
+    ...     return torch.tensor(0.0)
+    >>> torch.distributions.kl_divergence(Constant(), Constant())
+    tensor(0.)
     """
 
     def register(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -44,20 +50,28 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """Returns the Kullback-Leibler divergence of p from q in nats.
 
-    Args:
-        p: a distribution.
-        q: a distribution.
+    Parameters
+    ----------
+    p : Distribution
+        A distribution.
+    q : Distribution
+        A distribution.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the batch's shape.
 
-    Raises:
-        NotImplementedError: for pairs without a formula.
+    Raises
+    ------
+    NotImplementedError
+        For pairs without a formula.
 
-    Examples:
-        >>> p, q = torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(1.0, 1.0)
-        >>> torch.distributions.kl_divergence(p, q)
-        tensor(0.5000)
+    Examples
+    --------
+    >>> p, q = torch.distributions.Normal(0.0, 1.0), torch.distributions.Normal(1.0, 1.0)
+    >>> torch.distributions.kl_divergence(p, q)
+    tensor(0.5000)
     """
     ranks_p, ranks_q = ({cls: at for at, cls in enumerate(type(x).__mro__)} for x in (p, q))
     found = [pair for pair in _registered if pair[0] in ranks_p and pair[1] in ranks_q]

@@ -83,17 +83,24 @@ def _digamma(x: Tensor) -> Tensor:
 class Gamma(ExponentialFamily):
     """The gamma distribution.
 
-    Args:
-        concentration: the shape, a positive number or tensor.
-        rate: the rate, a positive number or a tensor that broadcasts with `concentration`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    concentration : Tensor or number
+        The shape, a positive number or tensor.
+    rate : Tensor or number
+        The rate, a positive number or a tensor that broadcasts with `concentration`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Gamma(2.0, 4.0).mean
-        tensor(0.5000)
+    Examples
+    --------
+    >>> torch.distributions.Gamma(2.0, 4.0).mean
+    tensor(0.5000)
     """
 
     has_rsample = True
@@ -115,15 +122,20 @@ class Gamma(ExponentialFamily):
     def cdf(self, value: Tensor) -> Tensor:
         """Returns the cumulative distribution function, without a derivative.
 
-        Args:
-            value: values whose shape broadcasts with batch_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Values whose shape broadcasts with batch_shape.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of probabilities.
 
-        Examples:
-            >>> torch.distributions.Gamma(1.0, 1.0).cdf(torch.tensor(0.0))
-            tensor(0.)
+        Examples
+        --------
+        >>> torch.distributions.Gamma(1.0, 1.0).cdf(torch.tensor(0.0))
+        tensor(0.)
         """
         self._validate_sample(value)
         x = (self.rate * value).detach()
@@ -161,16 +173,22 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution: that of the sum of squares of standard normal random numbers.
 
-    Args:
-        df: the degrees of freedom, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    df : Tensor or number
+        The degrees of freedom, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for degrees that are not positive.
+    Raises
+    ------
+    ValueError
+        For degrees that are not positive.
 
-    Examples:
-        >>> torch.distributions.Chi2(3.0).mean
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.distributions.Chi2(3.0).mean
+    tensor(3.)
     """
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
@@ -186,18 +204,26 @@ class Chi2(Gamma):
 class StudentT(Distribution):
     """Student's t-distribution.
 
-    Args:
-        df: the degrees of freedom, a positive number or tensor.
-        loc: what is added, a number or tensor.
-        scale: the factor, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    df : Tensor or number
+        The degrees of freedom, a positive number or tensor.
+    loc : Tensor or number, default 0.0
+        What is added, a number or tensor.
+    scale : Tensor or number, default 1.0
+        The factor, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for degrees or a scale that are not positive.
+    Raises
+    ------
+    ValueError
+        For degrees or a scale that are not positive.
 
-    Examples:
-        >>> torch.distributions.StudentT(3.0).variance
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.distributions.StudentT(3.0).variance
+    tensor(3.)
     """
 
     has_rsample = True
@@ -252,16 +278,22 @@ class StudentT(Distribution):
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution: vectors of positive numbers whose sum is 1.
 
-    Args:
-        concentration: positive numbers, one for each element, along the last dimension.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    concentration : Tensor
+        Positive numbers, one for each element, along the last dimension.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
-        tensor([0.2500, 0.7500])
+    Examples
+    --------
+    >>> torch.distributions.Dirichlet(torch.tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
     """
 
     has_rsample = True
@@ -320,17 +352,24 @@ class Dirichlet(ExponentialFamily):
 class Beta(ExponentialFamily):
     """The beta distribution of numbers in (0, 1).
 
-    Args:
-        concentration1: the first shape, a positive number or tensor.
-        concentration0: the second shape, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    concentration1 : Tensor or number
+        The first shape, a positive number or tensor.
+    concentration0 : Tensor or number
+        The second shape, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Beta(1.0, 3.0).mean
-        tensor(0.2500)
+    Examples
+    --------
+    >>> torch.distributions.Beta(1.0, 3.0).mean
+    tensor(0.2500)
     """
 
     has_rsample = True

@@ -84,19 +84,28 @@ def _count(*matrices: Any) -> int:
 class MultivariateNormal(_Covariance):
     """The multivariate normal distribution with a mean, and one of three matrices.
 
-    Args:
-        loc: the mean, a tensor of shape (..., n).
-        covariance_matrix: a positive definite tensor of shape (..., n, n).
-        precision_matrix: its inverse.
-        scale_tril: its lower Cholesky factor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor
+        The mean, a tensor of shape (..., n).
+    covariance_matrix : Tensor, optional
+        A positive definite tensor of shape (..., n, n).
+    precision_matrix : Tensor, optional
+        Its inverse.
+    scale_tril : Tensor, optional
+        Its lower Cholesky factor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of the three matrices is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of the three matrices is given.
 
-    Examples:
-        >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
-        tensor(-1.8379)
+    Examples
+    --------
+    >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
+    tensor(-1.8379)
     """
 
     has_rsample = True
@@ -149,20 +158,28 @@ class MultivariateNormal(_Covariance):
 class LowRankMultivariateNormal(Distribution):
     """The multivariate normal distribution whose covariance is cov_factor @ cov_factor.T + diag(cov_diag).
 
-    Args:
-        loc: the mean, a tensor of shape (..., n).
-        cov_factor: a tensor of shape (..., n, k) with few columns.
-        cov_diag: a positive tensor of shape (..., n).
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor
+        The mean, a tensor of shape (..., n).
+    cov_factor : Tensor
+        A tensor of shape (..., n, k) with few columns.
+    cov_diag : Tensor
+        A positive tensor of shape (..., n).
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters of other shapes.
+    Raises
+    ------
+    ValueError
+        For parameters of other shapes.
 
-    Examples:
-        >>> factor = torch.tensor([[1.0], [0.0]])
-        >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2)).covariance_matrix
-        tensor([[2., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> factor = torch.tensor([[1.0], [0.0]])
+    >>> torch.distributions.LowRankMultivariateNormal(torch.zeros(2), factor, torch.ones(2)).covariance_matrix
+    tensor([[2., 0.],
+            [0., 1.]])
     """
 
     has_rsample = True
@@ -238,16 +255,21 @@ class LowRankMultivariateNormal(Distribution):
     def distance(self, difference: Tensor) -> Tensor:
         """Returns the squared distance from the mean in units of the covariance.
 
-        Args:
-            difference: differences from the mean.
+        Parameters
+        ----------
+        difference : Tensor
+            Differences from the mean.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor without the last dimension.
 
-        Examples:
-            >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(1), torch.zeros(1, 1), torch.ones(1))
-            >>> d.distance(torch.tensor([2.0]))
-            tensor(4.)
+        Examples
+        --------
+        >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(1), torch.zeros(1, 1), torch.ones(1))
+        >>> d.distance(torch.tensor([2.0]))
+        tensor(4.)
         """
         scaled = self.cov_factor.mT / self.cov_diag.unsqueeze(-2)
         inner = (scaled @ difference.unsqueeze(-1)).squeeze(-1)
@@ -266,17 +288,24 @@ class LowRankMultivariateNormal(Distribution):
 class LKJCholesky(Distribution):
     """The distribution of Cholesky factors of correlation matrices, uniform for a concentration of 1.
 
-    Args:
-        dim: the number of rows, at least 2.
-        concentration: the concentration, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    dim : int
+        The number of rows, at least 2.
+    concentration : Tensor or number, default 1.0
+        The concentration, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for fewer than 2 rows.
+    Raises
+    ------
+    ValueError
+        For fewer than 2 rows.
 
-    Examples:
-        >>> torch.distributions.LKJCholesky(3, 1.0).sample().shape
-        torch.Size([3, 3])
+    Examples
+    --------
+    >>> torch.distributions.LKJCholesky(3, 1.0).sample().shape
+    torch.Size([3, 3])
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive}
@@ -328,20 +357,29 @@ def _half_steps(p: int, like: Tensor) -> Tensor:
 class Wishart(_Covariance, ExponentialFamily):
     """The Wishart distribution of positive definite matrices.
 
-    Args:
-        df: the degrees of freedom, above the number of rows less 1.
-        covariance_matrix: a positive definite tensor of shape (..., n, n).
-        precision_matrix: its inverse.
-        scale_tril: its lower Cholesky factor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    df : array_like
+        The degrees of freedom, above the number of rows less 1.
+    covariance_matrix : Tensor, optional
+        A positive definite tensor of shape (..., n, n).
+    precision_matrix : Tensor, optional
+        Its inverse.
+    scale_tril : Tensor, optional
+        Its lower Cholesky factor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of the three matrices is given, or for too few degrees of freedom.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of the three matrices is given, or for too few degrees of freedom.
 
-    Examples:
-        >>> torch.distributions.Wishart(torch.tensor(2.0), torch.eye(2)).mean
-        tensor([[2., 0.],
-                [0., 2.]])
+    Examples
+    --------
+    >>> torch.distributions.Wishart(torch.tensor(2.0), torch.eye(2)).mean
+    tensor([[2., 0.],
+            [0., 2.]])
     """
 
     has_rsample = True

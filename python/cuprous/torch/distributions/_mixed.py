@@ -33,18 +33,26 @@ def _bessel(name: str, x: Tensor) -> Tensor:
 class ContinuousBernoulli(ExponentialFamily):
     """The continuous Bernoulli distribution of numbers in [0, 1], whose density is that of a Bernoulli variable.
 
-    Args:
-        probs: the parameter in (0, 1), a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        lims: the range around 0.5 in which formulas are replaced by series.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor or number, optional
+        The parameter in (0, 1), a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    lims : pair of floats, optional
+        The range around 0.5 in which formulas are replaced by series.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.ContinuousBernoulli(0.5).mean
-        tensor(0.5000)
+    Examples
+    --------
+    >>> torch.distributions.ContinuousBernoulli(0.5).mean
+    tensor(0.5000)
     """
 
     has_rsample = True
@@ -134,17 +142,24 @@ class ContinuousBernoulli(ExponentialFamily):
 class FisherSnedecor(Distribution):
     """Fisher's F-distribution: the ratio of two chi-squared variables, each over its degrees of freedom.
 
-    Args:
-        df1: the degrees of freedom of the numerator, a positive number or tensor.
-        df2: those of the denominator.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    df1 : Tensor or number
+        The degrees of freedom of the numerator, a positive number or tensor.
+    df2 : Tensor
+        Those of the denominator.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for degrees that are not positive.
+    Raises
+    ------
+    ValueError
+        For degrees that are not positive.
 
-    Examples:
-        >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
+    tensor(2.)
     """
 
     has_rsample = True
@@ -192,18 +207,26 @@ class FisherSnedecor(Distribution):
 class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution of exceedances.
 
-    Args:
-        loc: the least value, a number or tensor.
-        scale: the scale, a positive number or tensor.
-        concentration: the shape, a number or tensor; 0 is the exponential distribution.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The least value, a number or tensor.
+    scale : Tensor or number
+        The scale, a positive number or tensor.
+    concentration : Tensor or number
+        The shape, a number or tensor; 0 is the exponential distribution.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.5).mean
+    tensor(2.)
     """
 
     has_rsample = True
@@ -243,15 +266,19 @@ class GeneralizedPareto(Distribution):
     def log_survival_function(self, value: Tensor) -> Tensor:
         """Returns the logarithm of the probability of greater values.
 
-        Args:
-            value: values whose shape broadcasts with batch_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Values whose shape broadcasts with batch_shape.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Examples:
-            >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_survival_function(torch.tensor(2.0))
-            tensor(-2.)
+        Examples
+        --------
+        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_survival_function(torch.tensor(2.0))
+        tensor(-2.)
         """
         self._validate_sample(value)
         z, c = (value - self.loc) / self.scale, self._safe
@@ -260,15 +287,19 @@ class GeneralizedPareto(Distribution):
     def log_cdf(self, value: Tensor) -> Tensor:
         """Returns the logarithm of the cumulative distribution function.
 
-        Args:
-            value: values whose shape broadcasts with batch_shape.
+        Parameters
+        ----------
+        value : Tensor
+            Values whose shape broadcasts with batch_shape.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Examples:
-            >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_cdf(torch.tensor(0.0))
-            tensor(-inf)
+        Examples
+        --------
+        >>> torch.distributions.GeneralizedPareto(0.0, 1.0, 0.0).log_cdf(torch.tensor(0.0))
+        tensor(-inf)
         """
         return _map("log1p", -_map("exp", self.log_survival_function(value)))
 
@@ -306,17 +337,24 @@ class GeneralizedPareto(Distribution):
 class VonMises(Distribution):
     """The von Mises distribution of angles in radians.
 
-    Args:
-        loc: the mean direction, a number or tensor.
-        concentration: the concentration, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The mean direction, a number or tensor.
+    concentration : Tensor or number
+        The concentration, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a concentration that is not positive.
+    Raises
+    ------
+    ValueError
+        For a concentration that is not positive.
 
-    Examples:
-        >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
-        tensor(-1.0738)
+    Examples
+    --------
+    >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
+    tensor(-1.0738)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "concentration": constraints.positive}
@@ -334,15 +372,20 @@ class VonMises(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Returns samples without a gradient, by rejection (Best and Fisher, 1979), which waits for the device.
 
-        Args:
-            sample_shape: the leading dimensions of the result.
+        Parameters
+        ----------
+        sample_shape : sequence of ints, optional
+            The leading dimensions of the result.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape sample_shape + batch_shape.
 
-        Examples:
-            >>> torch.distributions.VonMises(0.0, 4.0).sample((3,)).shape
-            torch.Size([3])
+        Examples
+        --------
+        >>> torch.distributions.VonMises(0.0, 4.0).sample((3,)).shape
+        torch.Size([3])
         """
         shape = self._extended(sample_shape)
         with no_grad():
@@ -383,18 +426,26 @@ class VonMises(Distribution):
 class Multinomial(Distribution):
     """The multinomial distribution: how often each class occurs among a number of draws.
 
-    Args:
-        total_count: the number of draws.
-        probs: the probabilities along the last dimension, which need not sum to 1.
-        logits: their logarithms, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    total_count : int, default 1
+        The number of draws.
+    probs : Tensor, optional
+        The probabilities along the last dimension, which need not sum to 1.
+    logits : Tensor, optional
+        Their logarithms, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        NotImplementedError: for a number of draws that is a tensor.
+    Raises
+    ------
+    NotImplementedError
+        For a number of draws that is a tensor.
 
-    Examples:
-        >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
-        tensor([1., 3.])
+    Examples
+    --------
+    >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
+    tensor([1., 3.])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -461,18 +512,26 @@ class Multinomial(Distribution):
 class NegativeBinomial(Distribution):
     """The negative binomial distribution: the number of successes before a number of failures.
 
-    Args:
-        total_count: the number of failures, a nonnegative number or tensor.
-        probs: the probability of success in [0, 1), a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    total_count : Tensor or number
+        The number of failures, a nonnegative number or tensor.
+    probs : Tensor or number, optional
+        The probability of success in [0, 1), a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.NegativeBinomial(3.0, 0.5).mean
-        tensor(3.)
+    Examples
+    --------
+    >>> torch.distributions.NegativeBinomial(3.0, 0.5).mean
+    tensor(3.)
     """
 
     arg_constraints: ClassVar[Any] = {
@@ -523,14 +582,19 @@ class NegativeBinomial(Distribution):
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """The one-hot distribution whose samples have the gradient of their probabilities.
 
-    Args:
-        probs: the probabilities along the last dimension, which need not sum to 1.
-        logits: the logarithms of the probabilities, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    probs : Tensor, optional
+        The probabilities along the last dimension, which need not sum to 1.
+    logits : Tensor, optional
+        The logarithms of the probabilities, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.0, 1.0])).rsample()
-        tensor([0., 1.])
+    Examples
+    --------
+    >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.0, 1.0])).rsample()
+    tensor([0., 1.])
     """
 
     has_rsample = True
@@ -542,18 +606,25 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class MixtureSameFamily(Distribution):
     """A mixture of distributions of one family.
 
-    Args:
-        mixture_distribution: a `Categorical` that chooses the component.
-        component_distribution: the components, along the last dimension of the batch.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    mixture_distribution : Categorical
+        A `Categorical` that chooses the component.
+    component_distribution : Distribution
+        The components, along the last dimension of the batch.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for distributions whose shapes do not fit.
+    Raises
+    ------
+    ValueError
+        For distributions whose shapes do not fit.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.tensor([-1.0, 3.0]), torch.ones(2))).mean
-        tensor(1.)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.tensor([-1.0, 3.0]), torch.ones(2))).mean
+    tensor(1.)
     """
 
     arg_constraints: ClassVar[Any] = {}

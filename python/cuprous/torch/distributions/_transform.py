@@ -21,16 +21,21 @@ class Transform:
 
     A subclass defines `domain`, `codomain`, `_call`, `_inverse` and `log_abs_det_jacobian`.
 
-    Args:
-        cache_size: 1 to keep the last argument and result, so that the inverse of the result is the argument itself.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result, so that the inverse of the result is the argument itself.
 
-    Raises:
-        ValueError: for another size than 0 and 1.
+    Raises
+    ------
+    ValueError
+        For another size than 0 and 1.
 
-    Examples:
-        >>> exp = torch.distributions.ExpTransform()
-        >>> exp.inv(exp(torch.tensor(2.0)))
-        tensor(2.)
+    Examples
+    --------
+    >>> exp = torch.distributions.ExpTransform()
+    >>> exp.inv(exp(torch.tensor(2.0)))
+    tensor(2.)
     """
 
     bijective: Any = False
@@ -71,18 +76,25 @@ class Transform:
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Returns the transform with a cache of another size.
 
-        Args:
-            cache_size: 0 or 1.
+        Parameters
+        ----------
+        cache_size : int, default 1
+            0 or 1.
 
-        Returns:
+        Returns
+        -------
+        Transform
             A transform.
 
-        Raises:
-            NotImplementedError: for a subclass whose `__init__` has parameters and that does not define this method.
+        Raises
+        ------
+        NotImplementedError
+            For a subclass whose `__init__` has parameters and that does not define this method.
 
-        Examples:
-            >>> torch.distributions.ExpTransform().with_cache()
-            ExpTransform()
+        Examples
+        --------
+        >>> torch.distributions.ExpTransform().with_cache()
+        ExpTransform()
         """
         if self._cache_size == cache_size:
             return self
@@ -126,19 +138,27 @@ class Transform:
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Returns the logarithm of the absolute value of the Jacobian's determinant.
 
-        Args:
-            x: arguments.
-            y: their results.
+        Parameters
+        ----------
+        x : tuple
+            Arguments.
+        y : object
+            Their results.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor without the dimensions of a value.
 
-        Raises:
-            NotImplementedError: for transforms that are not bijective.
+        Raises
+        ------
+        NotImplementedError
+            For transforms that are not bijective.
 
-        Examples:
-            >>> torch.distributions.ExpTransform().log_abs_det_jacobian(torch.tensor(2.0), torch.tensor(7.4))
-            tensor(2.)
+        Examples
+        --------
+        >>> torch.distributions.ExpTransform().log_abs_det_jacobian(torch.tensor(2.0), torch.tensor(7.4))
+        tensor(2.)
         """
         raise NotImplementedError(f"[{type(self).__name__}] log_abs_det_jacobian is not supported")
 
@@ -148,30 +168,40 @@ class Transform:
     def forward_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """Returns the shape of a result.
 
-        Args:
-            shape: the shape of the argument.
+        Parameters
+        ----------
+        shape : sequence of ints
+            The shape of the argument.
 
-        Returns:
+        Returns
+        -------
+        sequence of ints
             A shape.
 
-        Examples:
-            >>> torch.distributions.StickBreakingTransform().forward_shape((2, 3))
-            (2, 4)
+        Examples
+        --------
+        >>> torch.distributions.StickBreakingTransform().forward_shape((2, 3))
+        (2, 4)
         """
         return shape
 
     def inverse_shape(self, shape: Sequence[int]) -> Sequence[int]:
         """Returns the shape of an argument.
 
-        Args:
-            shape: the shape of the result.
+        Parameters
+        ----------
+        shape : sequence of ints
+            The shape of the result.
 
-        Returns:
+        Returns
+        -------
+        sequence of ints
             A shape.
 
-        Examples:
-            >>> torch.distributions.StickBreakingTransform().inverse_shape((2, 4))
-            (2, 3)
+        Examples
+        --------
+        >>> torch.distributions.StickBreakingTransform().inverse_shape((2, 4))
+        (2, 3)
         """
         return shape
 
@@ -233,14 +263,18 @@ class _InverseTransform(Transform):
 class ComposeTransform(Transform):
     """Transforms that are applied one after another.
 
-    Args:
-        parts: the transforms, the first of which is applied first.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    parts : sequence of Transforms
+        The transforms, the first of which is applied first.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.ComposeTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)])(torch.tensor(0.0))
-        tensor(3.)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.ComposeTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)])(torch.tensor(0.0))
+    tensor(3.)
     """
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
@@ -350,15 +384,20 @@ identity_transform = ComposeTransform([])
 class IndependentTransform(Transform):
     """A transform in which the last batch dimensions are treated as dimensions of a value.
 
-    Args:
-        base_transform: the transform.
-        reinterpreted_batch_ndims: the number of dimensions.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    base_transform : Transform
+        The transform.
+    reinterpreted_batch_ndims : int
+        The number of dimensions.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.IndependentTransform(d.ExpTransform(), 1).log_abs_det_jacobian(torch.ones(3), torch.ones(3))
-        tensor(3.)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.IndependentTransform(d.ExpTransform(), 1).log_abs_det_jacobian(torch.ones(3), torch.ones(3))
+    tensor(3.)
     """
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0) -> None:
@@ -417,17 +456,24 @@ class IndependentTransform(Transform):
 class ReshapeTransform(Transform):
     """A transform that reshapes the last dimensions.
 
-    Args:
-        in_shape: their shape.
-        out_shape: the shape of the result, with as many elements.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    in_shape : sequence of ints
+        Their shape.
+    out_shape : sequence of ints
+        The shape of the result, with as many elements.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Raises:
-        ValueError: for shapes of different numbers of elements.
+    Raises
+    ------
+    ValueError
+        For shapes of different numbers of elements.
 
-    Examples:
-        >>> torch.distributions.transforms.ReshapeTransform((2, 3), (6,))(torch.zeros(4, 2, 3)).shape
-        torch.Size([4, 6])
+    Examples
+    --------
+    >>> torch.distributions.transforms.ReshapeTransform((2, 3), (6,))(torch.zeros(4, 2, 3)).shape
+    torch.Size([4, 6])
     """
 
     bijective = True
@@ -481,16 +527,22 @@ class ReshapeTransform(Transform):
 class CatTransform(Transform):
     """Transforms that apply to consecutive parts of a dimension.
 
-    Args:
-        tseq: the transforms.
-        dim: the dimension.
-        lengths: the extent of each part, by default 1.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    tseq : sequence of Transforms
+        The transforms.
+    dim : int, default 0
+        The dimension.
+    lengths : sequence of ints, optional
+        The extent of each part, by default 1.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.CatTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)], lengths=[1, 2])(torch.zeros(3))
-        tensor([1., 1., 1.])
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.CatTransform([d.ExpTransform(), d.AffineTransform(1.0, 2.0)], lengths=[1, 2])(torch.zeros(3))
+    tensor([1., 1., 1.])
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None,
@@ -554,15 +606,20 @@ class CatTransform(Transform):
 class StackTransform(Transform):
     """Transforms that apply to the elements along a dimension.
 
-    Args:
-        tseq: the transforms.
-        dim: the dimension.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    tseq : sequence of Transforms
+        The transforms.
+    dim : int, default 0
+        The dimension.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.StackTransform([d.ExpTransform(), d.AffineTransform(3.0, 2.0)])(torch.zeros(2))
-        tensor([1., 3.])
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.StackTransform([d.ExpTransform(), d.AffineTransform(3.0, 2.0)])(torch.zeros(2))
+    tensor([1., 3.])
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:

@@ -35,18 +35,25 @@ _EULER = 0.5772156649015329
 class TransformedDistribution(Distribution):
     """The distribution of a transformed random variable.
 
-    Args:
-        base_distribution: the distribution of the variable.
-        transforms: a transform or a list of them, the first of which is applied first.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    base_distribution : Distribution
+        The distribution of the variable.
+    transforms : Transform or list of Transforms
+        A transform or a list of them, the first of which is applied first.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for what is not a transform, or a distribution with too few dimensions.
+    Raises
+    ------
+    ValueError
+        For what is not a transform, or a distribution with too few dimensions.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.TransformedDistribution(d.Normal(0.0, 1.0), d.ExpTransform()).log_prob(torch.tensor(1.0))
-        tensor(-0.9189)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.TransformedDistribution(d.Normal(0.0, 1.0), d.ExpTransform()).log_prob(torch.tensor(1.0))
+    tensor(-0.9189)
     """
 
     arg_constraints: ClassVar[Any] = {}
@@ -136,17 +143,24 @@ class TransformedDistribution(Distribution):
 class LogNormal(TransformedDistribution):
     """The log-normal distribution: exponentials of normal random numbers.
 
-    Args:
-        loc: the mean of the logarithm, a number or tensor.
-        scale: the standard deviation of the logarithm, a positive number or a tensor that broadcasts with `loc`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor or number
+        The mean of the logarithm, a number or tensor.
+    scale : Tensor or number
+        The standard deviation of the logarithm, a positive number or a tensor that broadcasts with `loc`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.LogNormal(0.0, 1.0).mean
-        tensor(1.6487)
+    Examples
+    --------
+    >>> torch.distributions.LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
@@ -188,16 +202,22 @@ class LogNormal(TransformedDistribution):
 class HalfCauchy(TransformedDistribution):
     """The half-Cauchy distribution: absolute values of a Cauchy variable around 0.
 
-    Args:
-        scale: the scale, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    scale : Tensor or number
+        The scale, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for a scale that is not positive.
+    Raises
+    ------
+    ValueError
+        For a scale that is not positive.
 
-    Examples:
-        >>> torch.distributions.HalfCauchy(1.0).log_prob(torch.tensor(0.0))
-        tensor(-0.4516)
+    Examples
+    --------
+    >>> torch.distributions.HalfCauchy(1.0).log_prob(torch.tensor(0.0))
+    tensor(-0.4516)
     """
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
@@ -244,17 +264,24 @@ class HalfCauchy(TransformedDistribution):
 class InverseGamma(TransformedDistribution):
     """The inverse gamma distribution: reciprocals of a gamma variable.
 
-    Args:
-        concentration: the shape, a positive number or tensor.
-        rate: the rate of the gamma variable, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    concentration : Tensor or number
+        The shape, a positive number or tensor.
+    rate : Tensor or number
+        The rate of the gamma variable, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.InverseGamma(3.0, 4.0).mean
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.InverseGamma(3.0, 4.0).mean
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -299,17 +326,24 @@ class InverseGamma(TransformedDistribution):
 class Kumaraswamy(TransformedDistribution):
     """Kumaraswamy's distribution of numbers in (0, 1), much like the beta distribution.
 
-    Args:
-        concentration1: the first shape, a positive number or tensor.
-        concentration0: the second shape, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    concentration1 : Tensor or number
+        The first shape, a positive number or tensor.
+    concentration0 : Tensor or number
+        The second shape, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
-        tensor(0.5000)
+    Examples
+    --------
+    >>> torch.distributions.Kumaraswamy(1.0, 1.0).mean
+    tensor(0.5000)
     """
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -354,17 +388,24 @@ class Kumaraswamy(TransformedDistribution):
 class Pareto(TransformedDistribution):
     """The Pareto distribution of the first kind.
 
-    Args:
-        scale: the least value, a positive number or tensor.
-        alpha: the shape, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    scale : Tensor or number
+        The least value, a positive number or tensor.
+    alpha : Tensor or number
+        The shape, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Pareto(1.0, 2.0).mean
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.Pareto(1.0, 2.0).mean
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"alpha": constraints.positive, "scale": constraints.positive}
@@ -406,17 +447,24 @@ class Pareto(TransformedDistribution):
 class Weibull(TransformedDistribution):
     """The Weibull distribution.
 
-    Args:
-        scale: the scale, a positive number or tensor.
-        concentration: the shape, a positive number or tensor.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    scale : Tensor or number
+        The scale, a positive number or tensor.
+    concentration : Tensor or number
+        The shape, a positive number or tensor.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: for parameters that are not positive.
+    Raises
+    ------
+    ValueError
+        For parameters that are not positive.
 
-    Examples:
-        >>> torch.distributions.Weibull(2.0, 1.0).mean
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.Weibull(2.0, 1.0).mean
+    tensor(2.)
     """
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive, "concentration": constraints.positive}
@@ -458,14 +506,19 @@ class Weibull(TransformedDistribution):
 class LogisticNormal(TransformedDistribution):
     """Points of a simplex that stick breaking makes of normal random numbers.
 
-    Args:
-        loc: the means, a tensor of shape (..., n).
-        scale: the standard deviations, a positive tensor of shape (..., n).
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    loc : Tensor
+        The means, a tensor of shape (..., n).
+    scale : Tensor
+        The standard deviations, a positive tensor of shape (..., n).
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
+    torch.Size([3])
     """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
@@ -491,19 +544,27 @@ class LogisticNormal(TransformedDistribution):
 class LogitRelaxedBernoulli(Distribution):
     """The logarithm of the odds of a relaxed Bernoulli variable.
 
-    Args:
-        temperature: the temperature, a positive number or tensor.
-        probs: the probability of 1, a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    temperature : Tensor or number
+        The temperature, a positive number or tensor.
+    probs : Tensor or number, optional
+        The probability of 1, a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> from cuprous.torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
-        >>> LogitRelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.0))
-        tensor(-1.3863)
+    Examples
+    --------
+    >>> from cuprous.torch.distributions.relaxed_bernoulli import LogitRelaxedBernoulli
+    >>> LogitRelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.0))
+    tensor(-1.3863)
     """
 
     has_rsample = True
@@ -541,18 +602,26 @@ class LogitRelaxedBernoulli(Distribution):
 class RelaxedBernoulli(TransformedDistribution):
     """The relaxed Bernoulli distribution of numbers in (0, 1), which approaches 0 and 1 at low temperatures.
 
-    Args:
-        temperature: the temperature, a positive number or tensor.
-        probs: the probability of 1, a number or tensor.
-        logits: the logarithm of its odds, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    temperature : Tensor or number
+        The temperature, a positive number or tensor.
+    probs : Tensor or number, optional
+        The probability of 1, a number or tensor.
+    logits : Tensor, optional
+        The logarithm of its odds, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Raises:
-        ValueError: unless exactly one of `probs` and `logits` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `probs` and `logits` is given.
 
-    Examples:
-        >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.5))
-        tensor(0.)
+    Examples
+    --------
+    >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.5))
+    tensor(0.)
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -582,16 +651,22 @@ class RelaxedBernoulli(TransformedDistribution):
 class ExpRelaxedCategorical(Distribution):
     """The logarithm of a relaxed one-hot vector.
 
-    Args:
-        temperature: the temperature, a positive number or tensor.
-        probs: the probabilities along the last dimension.
-        logits: their logarithms, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    temperature : Tensor or number
+        The temperature, a positive number or tensor.
+    probs : Tensor, optional
+        The probabilities along the last dimension.
+    logits : Tensor, optional
+        Their logarithms, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> from cuprous.torch.distributions.relaxed_categorical import ExpRelaxedCategorical
-        >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> from cuprous.torch.distributions.relaxed_categorical import ExpRelaxedCategorical
+    >>> ExpRelaxedCategorical(torch.tensor(1.0), torch.ones(3)).event_shape
+    torch.Size([3])
     """
 
     has_rsample = True
@@ -641,15 +716,21 @@ class ExpRelaxedCategorical(Distribution):
 class RelaxedOneHotCategorical(TransformedDistribution):
     """The relaxed one-hot distribution of points of a simplex, which approaches one-hot vectors at low temperatures.
 
-    Args:
-        temperature: the temperature, a positive number or tensor.
-        probs: the probabilities along the last dimension.
-        logits: their logarithms, in place of `probs`.
-        validate_args: whether parameters are validated, True by default.
+    Parameters
+    ----------
+    temperature : Tensor or number
+        The temperature, a positive number or tensor.
+    probs : Tensor, optional
+        The probabilities along the last dimension.
+    logits : Tensor, optional
+        Their logarithms, in place of `probs`.
+    validate_args : bool, optional
+        Whether parameters are validated, True by default.
 
-    Examples:
-        >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample().shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), torch.ones(3)).rsample().shape
+    torch.Size([3])
     """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}

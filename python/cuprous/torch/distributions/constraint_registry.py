@@ -15,13 +15,16 @@ _Factory = Callable[[Any], Transform]
 class ConstraintRegistry:
     """A table from classes of constraints to functions that create transforms. It is called with a constraint.
 
-    Args:
-        constraint: the constraint whose transform the call returns.
+    Parameters
+    ----------
+    constraint : Constraint
+        The constraint whose transform the call returns.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.transform_to(d.constraints.positive)(torch.tensor(0.0))
-        tensor(1.)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.transform_to(d.constraints.positive)(torch.tensor(0.0))
+    tensor(1.)
     """
 
     def __init__(self) -> None:
@@ -30,20 +33,28 @@ class ConstraintRegistry:
     def register(self, constraint: Any, factory: _Factory | None = None) -> Any:
         """Registers a function that creates the transform of a constraint.
 
-        Args:
-            constraint: a class of constraints, or one constraint for its class.
-            factory: a function of a constraint; without it a decorator is returned.
+        Parameters
+        ----------
+        constraint : Constraint
+            A class of constraints, or one constraint for its class.
+        factory : callable, optional
+            A function of a constraint; without it a decorator is returned.
 
-        Returns:
+        Returns
+        -------
+        callable
             The function, or a decorator.
 
-        Raises:
-            TypeError: for what is not a constraint.
+        Raises
+        ------
+        TypeError
+            For what is not a constraint.
 
-        Examples:
-            >>> registry = torch.distributions.constraint_registry.ConstraintRegistry()
-            >>> registry.register(torch.distributions.constraints.real, lambda c: torch.distributions.ExpTransform())
-            <function ...>
+        Examples
+        --------
+        >>> registry = torch.distributions.constraint_registry.ConstraintRegistry()
+        >>> registry.register(torch.distributions.constraints.real, lambda c: torch.distributions.ExpTransform())
+        <function ...>
         """
         if factory is None:
             return lambda given: self.register(constraint, given)
@@ -57,8 +68,10 @@ class ConstraintRegistry:
     def __call__(self, constraint: Constraint) -> Transform:
         """Returns the transform to a constraint's values.
 
-        Raises:
-            NotImplementedError: for a constraint without a function.
+        Raises
+        ------
+        NotImplementedError
+            For a constraint without a function.
         """
         try:
             factory = self._registry[type(constraint)]

@@ -19,9 +19,10 @@ _map = _core.t_map
 class Constraint:
     """A set of values. `event_dim` is the number of dimensions that one value has.
 
-    Examples:
-        >>> torch.distributions.constraints.positive.event_dim
-        0
+    Examples
+    --------
+    >>> torch.distributions.constraints.positive.event_dim
+    0
     """
 
     is_discrete = False
@@ -30,15 +31,20 @@ class Constraint:
     def check(self, value: Tensor) -> Any:
         """Returns, for each value, whether it is in the set.
 
-        Args:
-            value: the values.
+        Parameters
+        ----------
+        value : Tensor
+            The values.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A bool tensor without the dimensions of a value.
 
-        Examples:
-            >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
-            tensor([False,  True])
+        Examples
+        --------
+        >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
+        tensor([False,  True])
         """
         raise NotImplementedError
 
@@ -52,13 +58,17 @@ class Constraint:
 class _Dependent(Constraint):
     """A set that depends on other parameters, which is not known without them.
 
-    Args:
-        is_discrete: whether values are integers.
-        event_dim: the number of dimensions of a value.
+    Parameters
+    ----------
+    is_discrete : bool, default False
+        Whether values are integers.
+    event_dim : int, default 0
+        The number of dimensions of a value.
 
-    Examples:
-        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
-        True
+    Examples
+    --------
+    >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
+    True
     """
 
     def __init__(self, *, is_discrete: bool = False, event_dim: int = 0) -> None:
@@ -76,15 +86,19 @@ class _Dependent(Constraint):
 def is_dependent(constraint: Any) -> bool:
     """Returns True for sets that depend on other parameters.
 
-    Args:
-        constraint: the set.
+    Parameters
+    ----------
+    constraint : Constraint
+        The set.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.positive)
-        False
+    Examples
+    --------
+    >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.positive)
+    False
     """
     return isinstance(constraint, _Dependent)
 
@@ -92,20 +106,25 @@ def is_dependent(constraint: Any) -> bool:
 class dependent_property(property, _Dependent):
     """A property that returns a set which depends on other parameters.
 
-    Args:
-        fn: the method that returns the set.
-        is_discrete: whether values are integers.
-        event_dim: the number of dimensions of a value.
+    Parameters
+    ----------
+    fn : str, optional
+        The method that returns the set.
+    is_discrete : bool, default False
+        Whether values are integers.
+    event_dim : int, default 0
+        The number of dimensions of a value.
 
-    Examples:
-        >>> class Truncated:
-        ...     bound = 1.0
-        ...
-        ...     @torch.distributions.constraints.dependent_property
-        ...     def support(self):
-        ...         return torch.distributions.constraints.less_than(self.bound)
-        >>> Truncated().support.check(torch.tensor([0.0, 2.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> class Truncated:
+    ...     bound = 1.0
+    ...
+    ...     @torch.distributions.constraints.dependent_property
+    ...     def support(self):
+    ...         return torch.distributions.constraints.less_than(self.bound)
+    >>> Truncated().support.check(torch.tensor([0.0, 2.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0) -> None:
@@ -142,13 +161,17 @@ class _Real(_Interval):
 class interval(_Interval):
     """The set of numbers from one bound to another, both included.
 
-    Args:
-        lower_bound: the lower bound, a number or tensor.
-        upper_bound: the upper bound, a number or tensor.
+    Parameters
+    ----------
+    lower_bound : Tensor or number
+        The lower bound, a number or tensor.
+    upper_bound : Tensor or number
+        The upper bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.5, 2.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.5, 2.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -158,13 +181,17 @@ class interval(_Interval):
 class half_open_interval(_Interval):
     """The set of numbers from a bound to below another.
 
-    Args:
-        lower_bound: the lower bound, a number or tensor.
-        upper_bound: the upper bound, a number or tensor.
+    Parameters
+    ----------
+    lower_bound : Tensor or number
+        The lower bound, a number or tensor.
+    upper_bound : Tensor or number
+        The upper bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -174,12 +201,15 @@ class half_open_interval(_Interval):
 class greater_than(_Interval):
     """The set of numbers above a bound.
 
-    Args:
-        lower_bound: the lower bound, a number or tensor.
+    Parameters
+    ----------
+    lower_bound : Tensor or number
+        The lower bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
-        tensor([False,  True])
+    Examples
+    --------
+    >>> torch.distributions.constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
+    tensor([False,  True])
     """
 
     def __init__(self, lower_bound: Any) -> None:
@@ -189,12 +219,15 @@ class greater_than(_Interval):
 class greater_than_eq(_Interval):
     """The set of numbers from a bound on.
 
-    Args:
-        lower_bound: the lower bound, a number or tensor.
+    Parameters
+    ----------
+    lower_bound : Tensor or number
+        The lower bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, lower_bound: Any) -> None:
@@ -204,12 +237,15 @@ class greater_than_eq(_Interval):
 class less_than(_Interval):
     """The set of numbers below a bound.
 
-    Args:
-        upper_bound: the upper bound, a number or tensor.
+    Parameters
+    ----------
+    upper_bound : Tensor or number
+        The upper bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.less_than(0).check(torch.tensor([0.0, -1.0]))
-        tensor([False,  True])
+    Examples
+    --------
+    >>> torch.distributions.constraints.less_than(0).check(torch.tensor([0.0, -1.0]))
+    tensor([False,  True])
     """
 
     def __init__(self, upper_bound: Any) -> None:
@@ -219,13 +255,17 @@ class less_than(_Interval):
 class integer_interval(_Interval):
     """The set of integers from one bound to another, both included.
 
-    Args:
-        lower_bound: the lower bound, a number or tensor.
-        upper_bound: the upper bound, a number or tensor.
+    Parameters
+    ----------
+    lower_bound : Tensor or number
+        The lower bound, a number or tensor.
+    upper_bound : Tensor or number
+        The upper bound, a number or tensor.
 
-    Examples:
-        >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
+    tensor([ True, False])
     """
 
     def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
@@ -264,12 +304,15 @@ class _Simplex(Constraint):
 class multinomial(Constraint):
     """The set of vectors of nonnegative integers whose sum is not above a bound.
 
-    Args:
-        upper_bound: the bound.
+    Parameters
+    ----------
+    upper_bound : Tensor
+        The bound.
 
-    Examples:
-        >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    tensor([ True, False])
     """
 
     is_discrete = True
@@ -330,14 +373,18 @@ class _LowerCholesky(_LowerTriangular):
 class independent(Constraint):
     """A set whose last dimensions together are one value.
 
-    Args:
-        base_constraint: the set of single values.
-        reinterpreted_batch_ndims: the number of dimensions.
+    Parameters
+    ----------
+    base_constraint : Constraint
+        The set of single values.
+    reinterpreted_batch_ndims : int
+        The number of dimensions.
 
-    Examples:
-        >>> c = torch.distributions.constraints
-        >>> c.independent(c.positive, 1).check(torch.tensor([[1.0, 2.0], [-1.0, 2.0]]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> c = torch.distributions.constraints
+    >>> c.independent(c.positive, 1).check(torch.tensor([[1.0, 2.0], [-1.0, 2.0]]))
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -360,13 +407,16 @@ class independent(Constraint):
 class MixtureSameFamilyConstraint(Constraint):
     """The set of values of a mixture: those of its component with a dimension less in the batch.
 
-    Args:
-        base_constraint: the set of values of the components.
+    Parameters
+    ----------
+    base_constraint : Constraint
+        The set of values of the components.
 
-    Examples:
-        >>> c = torch.distributions.constraints
-        >>> c.MixtureSameFamilyConstraint(c.positive).check(torch.tensor([1.0, -1.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> c = torch.distributions.constraints
+    >>> c.MixtureSameFamilyConstraint(c.positive).check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint) -> None:
@@ -376,19 +426,26 @@ class MixtureSameFamilyConstraint(Constraint):
     def check(self, value: Any) -> Any:
         """Returns, for each value, whether it is a value of all components.
 
-        Args:
-            value: the values.
+        Parameters
+        ----------
+        value : Tensor
+            The values.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A bool tensor without the dimensions of a value.
 
-        Raises:
-            ValueError: for values with fewer dimensions than one value has.
+        Raises
+        ------
+        ValueError
+            For values with fewer dimensions than one value has.
 
-        Examples:
-            >>> c = torch.distributions.constraints
-            >>> c.MixtureSameFamilyConstraint(c.unit_interval).check(torch.tensor(0.5))
-            tensor(True)
+        Examples
+        --------
+        >>> c = torch.distributions.constraints
+        >>> c.MixtureSameFamilyConstraint(c.unit_interval).check(torch.tensor(0.5))
+        tensor(True)
         """
         at = value.ndim - self.event_dim
         if at < 0:
@@ -402,15 +459,20 @@ class MixtureSameFamilyConstraint(Constraint):
 class cat(Constraint):
     """Sets that apply to consecutive parts of a dimension.
 
-    Args:
-        cseq: the sets.
-        dim: the dimension.
-        lengths: the extent of each part, by default 1.
+    Parameters
+    ----------
+    cseq : sequence of Constraint
+        The sets.
+    dim : int, default 0
+        The dimension.
+    lengths : sequence of ints, optional
+        The extent of each part, by default 1.
 
-    Examples:
-        >>> c = torch.distributions.constraints
-        >>> c.cat([c.positive, c.unit_interval], lengths=[1, 2]).check(torch.tensor([3.0, 0.5, 2.0]))
-        tensor([ True,  True, False])
+    Examples
+    --------
+    >>> c = torch.distributions.constraints
+    >>> c.cat([c.positive, c.unit_interval], lengths=[1, 2]).check(torch.tensor([3.0, 0.5, 2.0]))
+    tensor([ True,  True, False])
     """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None) -> None:
@@ -427,14 +489,18 @@ class cat(Constraint):
 class stack(Constraint):
     """Sets that apply to the elements along a dimension.
 
-    Args:
-        cseq: the sets.
-        dim: the dimension.
+    Parameters
+    ----------
+    cseq : sequence of Constraint
+        The sets.
+    dim : int, default 0
+        The dimension.
 
-    Examples:
-        >>> c = torch.distributions.constraints
-        >>> c.stack([c.positive, c.unit_interval]).check(torch.tensor([3.0, 2.0]))
-        tensor([ True, False])
+    Examples
+    --------
+    >>> c = torch.distributions.constraints
+    >>> c.stack([c.positive, c.unit_interval]).check(torch.tensor([3.0, 2.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:

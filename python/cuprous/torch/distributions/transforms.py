@@ -52,12 +52,15 @@ class _Bijection(Transform):
 class ExpTransform(_Bijection):
     """The exponential function.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
-        tensor(1.)
+    Examples
+    --------
+    >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
+    tensor(1.)
     """
 
     codomain = constraints.positive
@@ -75,13 +78,17 @@ class ExpTransform(_Bijection):
 class PowerTransform(_Bijection):
     """A power of positive numbers.
 
-    Args:
-        exponent: the exponent, a number or tensor.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    exponent : Tensor or number
+        The exponent, a number or tensor.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor(3.0))
-        tensor(9.)
+    Examples
+    --------
+    >>> torch.distributions.PowerTransform(torch.tensor(2.0))(torch.tensor(3.0))
+    tensor(9.)
     """
 
     domain = constraints.positive
@@ -134,12 +141,15 @@ def _broadcast(shape: Sequence[int], *parameters: Any) -> Sequence[int]:
 class SigmoidTransform(_Bijection):
     """The logistic function.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
-        tensor(0.5000)
+    Examples
+    --------
+    >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
+    tensor(0.5000)
     """
 
     codomain = constraints.unit_interval
@@ -160,12 +170,15 @@ class SigmoidTransform(_Bijection):
 class SoftplusTransform(_Bijection):
     """The function log(1 + exp(x)).
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
-        tensor(0.6931)
+    Examples
+    --------
+    >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
+    tensor(0.6931)
     """
 
     codomain = constraints.positive
@@ -183,12 +196,15 @@ class SoftplusTransform(_Bijection):
 class TanhTransform(_Bijection):
     """The hyperbolic tangent.
 
-    Args:
-        cache_size: 1 to keep the last argument and result, which an inverse near -1 and 1 needs.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result, which an inverse near -1 and 1 needs.
 
-    Examples:
-        >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
-        tensor(0.)
+    Examples
+    --------
+    >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
+    tensor(0.)
     """
 
     codomain = constraints.interval(-1.0, 1.0)
@@ -206,12 +222,15 @@ class TanhTransform(_Bijection):
 class AbsTransform(Transform):
     """The absolute value, whose inverse is taken to be the identity.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.distributions.AbsTransform()(torch.tensor(-2.0))
+    tensor(2.)
     """
 
     domain = constraints.real
@@ -232,15 +251,21 @@ class AbsTransform(Transform):
 class AffineTransform(Transform):
     """The function loc + scale * x.
 
-    Args:
-        loc: what is added, a number or tensor.
-        scale: the factor, a number or tensor.
-        event_dim: the number of dimensions that one value has.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    loc : Tensor or number
+        What is added, a number or tensor.
+    scale : Tensor or number
+        The factor, a number or tensor.
+    event_dim : int, default 0
+        The number of dimensions that one value has.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
-        tensor(7.)
+    Examples
+    --------
+    >>> torch.distributions.AffineTransform(1.0, 2.0)(torch.tensor(3.0))
+    tensor(7.)
     """
 
     bijective = True
@@ -306,14 +331,18 @@ class AffineTransform(Transform):
 class CumulativeDistributionTransform(Transform):
     """The cumulative distribution function of a distribution.
 
-    Args:
-        distribution: the distribution.
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    distribution : Distribution
+        The distribution.
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> d = torch.distributions
-        >>> d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))(torch.tensor(0.0))
-        tensor(0.5000)
+    Examples
+    --------
+    >>> d = torch.distributions
+    >>> d.CumulativeDistributionTransform(d.Normal(0.0, 1.0))(torch.tensor(0.0))
+    tensor(0.5000)
     """
 
     bijective = True
@@ -347,12 +376,15 @@ class CumulativeDistributionTransform(Transform):
 class SoftmaxTransform(Transform):
     """The softmax along the last dimension, whose inverse is taken to be the logarithm.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
+    tensor([0.5000, 0.5000])
     """
 
     domain = constraints.real_vector
@@ -384,12 +416,15 @@ def _checked(shape: Sequence[int], least: int) -> Sequence[int]:
 class StickBreakingTransform(Transform):
     """A bijection from vectors to points of a simplex with one more element: each element takes a part of what is left.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> torch.distributions.StickBreakingTransform()(torch.zeros(1))
+    tensor([0.5000, 0.5000])
     """
 
     domain = constraints.real_vector
@@ -436,13 +471,16 @@ def log_sigmoid(x: Tensor) -> Tensor:
 class LowerCholeskyTransform(Transform):
     """A bijection from matrices to lower triangular ones with a positive diagonal: its exponential.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain = constraints.independent(constraints.real, 2)
@@ -463,13 +501,16 @@ class LowerCholeskyTransform(Transform):
 class PositiveDefiniteTransform(Transform):
     """A function from matrices to positive definite ones, the product of a lower triangular matrix and its transpose.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain = constraints.independent(constraints.real, 2)
@@ -491,13 +532,16 @@ class PositiveDefiniteTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """A bijection from vectors of n (n - 1) / 2 elements to Cholesky factors of correlation matrices of n rows.
 
-    Args:
-        cache_size: 1 to keep the last argument and result.
+    Parameters
+    ----------
+    cache_size : int, default 0
+        1 to keep the last argument and result.
 
-    Examples:
-        >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.distributions.CorrCholeskyTransform()(torch.zeros(1))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
     domain = constraints.real_vector

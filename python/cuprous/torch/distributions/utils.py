@@ -23,18 +23,24 @@ lazy_property = functools.cached_property
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """Returns numbers and tensors as tensors of the shape that they broadcast to.
 
-    Args:
-        *values: numbers and tensors.
+    Parameters
+    ----------
+    *values : Tensor
+        Numbers and tensors.
 
-    Returns:
-        A tuple of tensors.
+    Returns
+    -------
+    tuple of Tensors
 
-    Raises:
-        ValueError: for values of other types.
+    Raises
+    ------
+    ValueError
+        For values of other types.
 
-    Examples:
-        >>> torch.distributions.utils.broadcast_all(1.0, torch.zeros(2))
-        (tensor([1., 1.]), tensor([0., 0.]))
+    Examples
+    --------
+    >>> torch.distributions.utils.broadcast_all(1.0, torch.zeros(2))
+    (tensor([1., 1.]), tensor([0., 0.]))
     """
     return tuple(common(*values))
 
@@ -52,15 +58,20 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 def clamp_probs(probs: Tensor) -> Tensor:
     """Returns probabilities clamped away from 0 and 1, so that their logarithms are finite.
 
-    Args:
-        probs: probabilities.
+    Parameters
+    ----------
+    probs : Tensor
+        Probabilities.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `probs`.
 
-    Examples:
-        >>> torch.distributions.utils.clamp_probs(torch.tensor([0.5])).item()
-        0.5
+    Examples
+    --------
+    >>> torch.distributions.utils.clamp_probs(torch.tensor([0.5])).item()
+    0.5
     """
     eps = finfo(probs.dtype).eps
     return clamp(probs, eps, 1 - eps)
@@ -69,16 +80,22 @@ def clamp_probs(probs: Tensor) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Returns the logarithms of probabilities, or of their odds.
 
-    Args:
-        probs: probabilities.
-        is_binary: whether to return the logarithms of the odds.
+    Parameters
+    ----------
+    probs : Tensor
+        Probabilities.
+    is_binary : bool, default False
+        Whether to return the logarithms of the odds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `probs`.
 
-    Examples:
-        >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
-        tensor([0.])
+    Examples
+    --------
+    >>> torch.distributions.utils.probs_to_logits(torch.tensor([0.5]), is_binary=True)
+    tensor([0.])
     """
     safe = clamp_probs(probs)
     return _map("log", safe) - _map("log1p", -safe) if is_binary else _map("log", safe)
@@ -87,16 +104,22 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
     """Returns the probabilities of their logarithms, or of the logarithms of their odds.
 
-    Args:
-        logits: logarithms.
-        is_binary: whether they are those of odds.
+    Parameters
+    ----------
+    logits : Tensor
+        Logarithms.
+    is_binary : bool, default False
+        Whether they are those of odds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `logits`.
 
-    Examples:
-        >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> torch.distributions.utils.logits_to_probs(torch.zeros(2))
+    tensor([0.5000, 0.5000])
     """
     if is_binary:
         return _map("expit", logits)
@@ -106,19 +129,27 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """Returns the elements of the lower triangle, row by row, along the last dimension.
 
-    Args:
-        mat: square matrices.
-        diag: the last diagonal that is part of the triangle.
+    Parameters
+    ----------
+    mat : Tensor
+        Square matrices.
+    diag : int, default 0
+        The last diagonal that is part of the triangle.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with a dimension less.
 
-    Raises:
-        ValueError: for a diagonal out of range.
+    Raises
+    ------
+    ValueError
+        For a diagonal out of range.
 
-    Examples:
-        >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
-        tensor([1, 3, 4])
+    Examples
+    --------
+    >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 3, 4])
     """
     n = mat.dims[-1]
     if not -n <= diag < n:
@@ -130,20 +161,28 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
 def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     """Returns the matrices whose lower triangles have given elements, and that are 0 elsewhere.
 
-    Args:
-        vec: the elements, row by row, along the last dimension.
-        diag: the last diagonal that is part of the triangle.
+    Parameters
+    ----------
+    vec : Tensor
+        The elements, row by row, along the last dimension.
+    diag : int, default 0
+        The last diagonal that is part of the triangle.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with a dimension more.
 
-    Raises:
-        ValueError: for a number of elements that no triangle has.
+    Raises
+    ------
+    ValueError
+        For a number of elements that no triangle has.
 
-    Examples:
-        >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
-        tensor([[1., 0.],
-                [2., 3.]])
+    Examples
+    --------
+    >>> torch.distributions.utils.vec_to_tril_matrix(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([[1., 0.],
+            [2., 3.]])
     """
     count = vec.dims[-1]
     n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2

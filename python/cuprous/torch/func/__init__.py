@@ -62,20 +62,29 @@ def _detach_results(tree: Any, inputs: list[Tensor]) -> Any:
 def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Returns a function that computes the gradient of a scalar function, and its value.
 
-    Args:
-        func: a function of tensors.
-        argnums: the index of the argument to differentiate, or several.
-        has_aux: whether the function returns a pair of its value and another object.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    argnums : int or sequence of ints, default 0
+        The index of the argument to differentiate, or several.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns the pair `(gradients, value)`, or `(gradients, (value, aux))` with `has_aux`.
 
-    Raises:
-        RuntimeError: when called, if the value has more than one element.
+    Raises
+    ------
+    RuntimeError
+        When called, if the value has more than one element.
 
-    Examples:
-        >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
-        (tensor(6.), tensor(9.))
+    Examples
+    --------
+    >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
+    (tensor(6.), tensor(9.))
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -102,17 +111,24 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Returns a function that computes the gradient of a scalar function.
 
-    Args:
-        func: a function of tensors.
-        argnums: the index of the argument to differentiate, or several.
-        has_aux: whether the function returns a pair of its value and another object.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    argnums : int or sequence of ints, default 0
+        The index of the argument to differentiate, or several.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns the gradients, or `(gradients, aux)` with `has_aux`.
 
-    Examples:
-        >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
-        tensor(1.)
+    Examples
+    --------
+    >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
+    tensor(1.)
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -126,18 +142,25 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """Returns the outputs of a function, and a function that multiplies vectors with its Jacobian from the left.
 
-    Args:
-        func: a function of tensors.
-        *primals: the arguments.
-        has_aux: whether the function returns a pair of its value and another object.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    *primals : any
+        The arguments.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair `(outputs, vjp_fn)`, or `(outputs, vjp_fn, aux)` with `has_aux`.
 
-    Examples:
-        >>> out, vjp_fn = torch.func.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]))
-        >>> vjp_fn(torch.ones(2))
-        (tensor([2., 4.]),)
+    Examples
+    --------
+    >>> out, vjp_fn = torch.func.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]))
+    >>> vjp_fn(torch.ones(2))
+    (tensor([2., 4.]),)
     """
     with _Level():
         full, chosen, inputs = _arguments("vjp", primals, range(len(primals)))
@@ -165,19 +188,28 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
         has_aux: bool = False) -> Any:  # fmt: skip
     """Returns the outputs of a function, and the product of its Jacobian with vectors.
 
-    Args:
-        func: a function of tensors.
-        primals: the arguments.
-        tangents: the vectors, of the arguments' shapes.
-        strict: whether an output that does not depend on an argument is an error.
-        has_aux: whether the function returns a pair of its value and another object.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    primals : tuple
+        The arguments.
+    tangents : tuple
+        The vectors, of the arguments' shapes.
+    strict : bool, default False
+        Whether an output that does not depend on an argument is an error.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The pair `(outputs, products)`, or `(outputs, products, aux)` with `has_aux`.
 
-    Examples:
-        >>> torch.func.jvp(lambda x: x**2, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
-        (tensor([1., 4.]), tensor([2., 4.]))
+    Examples
+    --------
+    >>> torch.func.jvp(lambda x: x**2, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
+    (tensor([1., 4.]), tensor([2., 4.]))
     """
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         raise RuntimeError("jvp: expected primals and tangents to be tuples of one length")
@@ -195,19 +227,27 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
 def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False, chunk_size: int | None = None) -> Any:
     """Returns a function that computes the Jacobian of a function, row by row.
 
-    Args:
-        func: a function of tensors.
-        argnums: the index of the argument to differentiate, or several.
-        has_aux: whether the function returns a pair of its value and another object.
-        chunk_size: PyTorch's limit on memory, which has no effect.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    argnums : int or sequence of ints, default 0
+        The index of the argument to differentiate, or several.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
+    chunk_size : int, optional
+        PyTorch's limit on memory, which has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns tensors of the output's shape followed by the input's.
 
-    Examples:
-        >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
-        tensor([[2., 0.],
-                [0., 4.]])
+    Examples
+    --------
+    >>> torch.func.jacrev(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -230,19 +270,27 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
            randomness: str = "error") -> Callable[..., Any]:  # fmt: skip
     """Returns `jacrev`: Jacobians are computed row by row.
 
-    Args:
-        func: a function of tensors.
-        argnums: the index of the argument to differentiate, or several.
-        has_aux: whether the function returns a pair of its value and another object.
-        randomness: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    argnums : int or sequence of ints, default 0
+        The index of the argument to differentiate, or several.
+    has_aux : bool, default False
+        Whether the function returns a pair of its value and another object.
+    randomness : str, default "error"
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns tensors of the output's shape followed by the input's.
 
-    Examples:
-        >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
-        tensor([[2., 0.],
-                [0., 4.]])
+    Examples
+    --------
+    >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
     made: Callable[..., Any] = jacrev(func, argnums, has_aux=has_aux)
     return made
@@ -251,17 +299,23 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
 def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     """Returns a function that computes the second derivatives of a function.
 
-    Args:
-        func: a function of tensors.
-        argnums: the index of the argument to differentiate, or several.
+    Parameters
+    ----------
+    func : callable
+        A function of tensors.
+    argnums : int or sequence of ints, default 0
+        The index of the argument to differentiate, or several.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function that returns tensors of the output's shape followed by the input's twice.
 
-    Examples:
-        >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
-        tensor([[ 6.,  0.],
-                [ 0., 12.]])
+    Examples
+    --------
+    >>> torch.func.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
     """
     return jacfwd(jacrev(func, argnums), argnums)
 
@@ -270,22 +324,32 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
     """Calls a module with other tensors in place of its parameters and buffers.
 
-    Args:
-        module: the module.
-        parameter_and_buffer_dicts: the tensors by name, a dict or several.
-        args: the argument, or a tuple of arguments.
-        kwargs: the keyword arguments.
-        tie_weights: whether parameters that are one tensor get the same replacement.
-        strict: whether all parameters and buffers have to be given.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    parameter_and_buffer_dicts : Tensor
+        The tensors by name, a dict or several.
+    args : object, optional
+        The argument, or a tuple of arguments.
+    kwargs : dict, optional
+        The keyword arguments.
+    tie_weights : bool, default True
+        Whether parameters that are one tensor get the same replacement.
+    strict : bool, default False
+        Whether all parameters and buffers have to be given.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result of the module.
 
-    Examples:
-        >>> layer = nn.Linear(2, 1)
-        >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
-        >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
-        tensor([7.])
+    Examples
+    --------
+    >>> layer = nn.Linear(2, 1)
+    >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+    >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
+    tensor([7.])
     """
     return call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
@@ -293,19 +357,26 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the parameters and buffers of modules of one class, stacked along a new first dimension for `vmap`.
 
-    Args:
-        models: the modules.
+    Parameters
+    ----------
+    models : sequence of Modules
+        The modules.
 
-    Returns:
+    Returns
+    -------
+    pair of dicts
         The pair of dicts of stacked parameters and of stacked buffers, by name.
 
-    Raises:
-        RuntimeError: if there are no modules, if only some are in training mode, or if their classes differ.
+    Raises
+    ------
+    RuntimeError
+        If there are no modules, if only some are in training mode, or if their classes differ.
 
-    Examples:
-        >>> parameters, buffers = torch.func.stack_module_state([nn.Linear(3, 2), nn.Linear(3, 2)])
-        >>> parameters["weight"].shape
-        torch.Size([2, 2, 3])
+    Examples
+    --------
+    >>> parameters, buffers = torch.func.stack_module_state([nn.Linear(3, 2), nn.Linear(3, 2)])
+    >>> parameters["weight"].shape
+    torch.Size([2, 2, 3])
     """
     models = list(models)
     if not models:

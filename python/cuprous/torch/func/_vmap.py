@@ -28,23 +28,33 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     The calls are recorded one after another and fused. A function that processes whole batches costs less to record.
 
-    Args:
-        func: takes tensors without that dimension; it must not write to tensors of other calls.
-        in_dims: the dimension of each argument (with the nesting of the arguments); None passes an argument to all
-            calls as is.
-        out_dims: the position of the dimension in each result.
-        randomness: with "error" and "different", calls draw different random numbers; with "same", equal ones.
-        chunk_size: PyTorch's limit on memory, which has no effect.
+    Parameters
+    ----------
+    func : callable
+        Takes tensors without that dimension; it must not write to tensors of other calls.
+    in_dims : int, default 0
+        The dimension of each argument (with the nesting of the arguments); None passes an argument to all calls as is.
+    out_dims : int, default 0
+        The position of the dimension in each result.
+    randomness : str, default "error"
+        With "error" and "different", calls draw different random numbers; with "same", equal ones.
+    chunk_size : int, optional
+        PyTorch's limit on memory, which has no effect.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of tensors that have the dimension.
 
-    Raises:
-        ValueError: when called, if no argument has such a dimension or the extents differ.
+    Raises
+    ------
+    ValueError
+        When called, if no argument has such a dimension or the extents differ.
 
-    Examples:
-        >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
-        tensor([2., 2., 2.])
+    Examples
+    --------
+    >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))
+    tensor([2., 2., 2.])
     """
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

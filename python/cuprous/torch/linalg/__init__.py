@@ -47,20 +47,29 @@ from cuprous.torch.linalg._solving import (
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """Returns the cross product of vectors of three elements.
 
-    Args:
-        input: a tensor with extent 3 along the dimension.
-        other: a tensor that broadcasts with `input`.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor with extent 3 along the dimension.
+    other : Tensor
+        A tensor that broadcasts with `input`.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape that the operands broadcast to.
 
-    Raises:
-        RuntimeError: for another extent, or different numbers of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For another extent, or different numbers of dimensions.
 
-    Examples:
-        >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
-        tensor([0, 0, 1])
+    Examples
+    --------
+    >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
+    tensor([0, 0, 1])
     """
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -73,17 +82,24 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Returns the dot product along a dimension, with the first operand conjugated.
 
-    Args:
-        x: a tensor of a floating or complex dtype.
-        y: a tensor that broadcasts with `x`.
-        dim: the dimension; a negative one counts from the end.
+    Parameters
+    ----------
+    x : Tensor
+        A tensor of a floating or complex dtype.
+    y : Tensor
+        A tensor that broadcasts with `x`.
+    dim : int, default -1
+        The dimension; a negative one counts from the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the dimension.
 
-    Examples:
-        >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
-        tensor([11.])
+    Examples
+    --------
+    >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([11.])
     """
     return _reductions.sum(conj(x) * y, dim)
 
@@ -91,18 +107,26 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Returns a view of diagonals, along the last dimension.
 
-    Args:
-        A: a tensor of at least two dimensions.
-        offset: the diagonal; 0 is the main one, positive ones are above it.
-        dim1: the dimension of the rows.
-        dim2: the dimension of the columns.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor of at least two dimensions.
+    offset : int, default 0
+        The diagonal; 0 is the main one, positive ones are above it.
+    dim1 : int, default -2
+        The dimension of the rows.
+    dim2 : int, default -1
+        The dimension of the columns.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor on the same memory.
 
-    Examples:
-        >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
-        tensor([1, 4])
+    Examples
+    --------
+    >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
     """
     return A.diagonal(offset, dim1, dim2)
 
@@ -110,18 +134,24 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Returns the powers of elements, from 0 to N - 1, along a new last dimension.
 
-    Args:
-        x: a tensor of shape (..., n).
-        N: the number of powers, by default n.
+    Parameters
+    ----------
+    x : Tensor
+        A tensor of shape (..., n).
+    N : int, optional
+        The number of powers, by default n.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., n, N).
 
-    Examples:
-        >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
-        tensor([[1, 1, 1],
-                [1, 2, 4],
-                [1, 3, 9]])
+    Examples
+    --------
+    >>> torch.linalg.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [1, 2, 4],
+            [1, 3, 9]])
     """
     x = x if x.ndim else x.reshape(1)
     n = x.dims[-1] if N is None else N

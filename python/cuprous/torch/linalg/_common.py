@@ -27,12 +27,13 @@ engine = _ArrayLinalg()
 class LinAlgError(RuntimeError):
     """The error for a matrix that is singular, and for a decomposition that does not exist.
 
-    Examples:
-        >>> try:
-        ...     torch.linalg.inv(torch.zeros(2, 2))
-        ... except torch.linalg.LinAlgError:
-        ...     print("singular")
-        singular
+    Examples
+    --------
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError:
+    ...     print("singular")
+    singular
     """
 
 
@@ -40,9 +41,12 @@ class LinAlgError(RuntimeError):
 def checked(name: str, *tensors: Tensor, square: bool = False) -> Iterator[None]:
     """Checks that tensors are matrices, and converts the engine's errors to PyTorch's class within a `with` block.
 
-    Raises:
-        RuntimeError: if a tensor is not a (batch of) matrices of floats.
-        LinAlgError: if a decomposition does not exist.
+    Raises
+    ------
+    RuntimeError
+        If a tensor is not a (batch of) matrices of floats.
+    LinAlgError
+        If a decomposition does not exist.
     """
     matrices(name, *tensors, square=square)
     try:
@@ -58,8 +62,10 @@ def checked(name: str, *tensors: Tensor, square: bool = False) -> Iterator[None]
 def matrices(name: str, *tensors: Tensor, square: bool = False) -> None:
     """Checks that tensors are (batches of) matrices of floats.
 
-    Raises:
-        RuntimeError: if they are not.
+    Raises
+    ------
+    RuntimeError
+        If they are not.
     """
     for a in tensors:
         if a.ndim < 2:

@@ -96,21 +96,30 @@ class _Cholesky(Function):
 def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """Returns the lower triangular L with A = L Lᴴ for Hermitian positive definite matrices.
 
-    Args:
-        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
-        upper: whether to return Lᴴ instead.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A Hermitian matrix or a batch of them, of a floating or complex dtype.
+    upper : bool, default False
+        Whether to return Lᴴ instead.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `A`.
 
-    Raises:
-        LinAlgError: for matrices that are not positive definite.
+    Raises
+    ------
+    LinAlgError
+        For matrices that are not positive definite.
 
-    Examples:
-        >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
-        tensor([[2., 0.],
-                [1., 1.]])
+    Examples
+    --------
+    >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
+    tensor([[2., 0.],
+            [1., 1.]])
     """
     with checked("linalg.cholesky", A, square=True):
         lower: Tensor = _Cholesky.apply(adjoint(A) if upper else A)
@@ -120,20 +129,29 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Returns `cholesky` without an error, and whether it exists.
 
-    Args:
-        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
-        upper: whether to return the upper triangular factor.
-        check_errors: whether to raise an error where the factor does not exist.
+    Parameters
+    ----------
+    A : Tensor
+        A Hermitian matrix or a batch of them, of a floating or complex dtype.
+    upper : bool, default False
+        Whether to return the upper triangular factor.
+    check_errors : bool, default False
+        Whether to raise an error where the factor does not exist.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(L, info)`: info is int32, 0 or for a matrix that is not positive definite 1, with NaN in L.
 
-    Raises:
-        LinAlgError: with `check_errors`, for matrices that are not positive definite.
+    Raises
+    ------
+    LinAlgError
+        With `check_errors`, for matrices that are not positive definite.
 
-    Examples:
-        >>> torch.linalg.cholesky_ex(torch.tensor([[-1.0]])).info
-        tensor(1, dtype=torch.int32)
+    Examples
+    --------
+    >>> torch.linalg.cholesky_ex(torch.tensor([[-1.0]])).info
+    tensor(1, dtype=torch.int32)
     """
     matrices("linalg.cholesky_ex", A, square=True)
 
@@ -149,17 +167,23 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     """Returns the inverse of the matrix with the given Cholesky factor.
 
-    Args:
-        L: the Cholesky factor, a matrix or a batch of matrices.
-        upper: whether the factor is upper triangular.
+    Parameters
+    ----------
+    L : Tensor
+        The Cholesky factor, a matrix or a batch of matrices.
+    upper : bool, default False
+        Whether the factor is upper triangular.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `L`.
 
-    Examples:
-        >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
-        tensor([[0.2500, 0.0000],
-                [0.0000, 1.0000]])
+    Examples
+    --------
+    >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
     """
     product = adjoint(L) @ L if upper else L @ adjoint(L)
     return solve(product, eye(L.dims[-1], L))
@@ -168,18 +192,25 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """Returns X with A X = B for the matrix A with a given Cholesky factor.
 
-    Args:
-        B: a tensor of shape (..., n, k).
-        L: the factor, a tensor of shape (..., n, n).
-        upper: whether the factor is upper triangular.
+    Parameters
+    ----------
+    B : Tensor
+        A tensor of shape (..., n, k).
+    L : Tensor
+        The factor, a tensor of shape (..., n, n).
+    upper : bool, default False
+        Whether the factor is upper triangular.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `B`.
 
-    Examples:
-        >>> torch.cholesky_solve(torch.tensor([[4.0], [1.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
-        tensor([[1.],
-                [1.]])
+    Examples
+    --------
+    >>> torch.cholesky_solve(torch.tensor([[4.0], [1.0]]), torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
+    tensor([[1.],
+            [1.]])
     """
     first, second = (adjoint(L), L) if upper else (L, adjoint(L))
     return solve(second, solve(first, B))
@@ -233,20 +264,27 @@ def _qr_back(q: Tensor, r: Tensor, gq: Tensor, gr: Tensor) -> Tensor:
 def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     """Returns Q with orthonormal columns and the upper triangular R with A = Q R.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        mode: "reduced" for Q of shape (m, k) and R of shape (k, n), where k is the smaller of m and n; "complete" for Q
-            of shape (m, m); "r" for R alone.
-        out: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    mode : str, default "reduced"
+        "reduced" for Q of shape (m, k) and R of shape (k, n), where k is the smaller of m and n; "complete" for Q of
+        shape (m, m); "r" for R alone.
+    out : Tensor, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(Q, R)`.
 
-    Examples:
-        >>> A = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
-        >>> Q, R = torch.linalg.qr(A)
-        >>> torch.allclose(Q @ R, A, atol=1e-5)
-        True
+    Examples
+    --------
+    >>> A = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
+    >>> Q, R = torch.linalg.qr(A)
+    >>> torch.allclose(Q @ R, A, atol=1e-5)
+    True
     """
     matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -322,18 +360,26 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 
     The columns that `full_matrices` adds have no gradient, because they are an arbitrary completion of a basis.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        full_matrices: whether U and Vᴴ are square.
-        driver: for PyTorch's signature; it has no effect.
-        out: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    full_matrices : bool, default True
+        Whether U and Vᴴ are square.
+    driver : str, optional
+        For PyTorch's signature; it has no effect.
+    out : Tensor, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(U, S, Vh)`.
 
-    Examples:
-        >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
-        tensor([3., 2.])
+    Examples
+    --------
+    >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
     """
     _check_driver(driver)
     with checked("linalg.svd", A):
@@ -343,17 +389,24 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """Returns the singular values, in descending order.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        driver: for PyTorch's signature; it has no effect.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    driver : str, optional
+        For PyTorch's signature; it has no effect.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of shape (..., k), where k is the smaller extent.
 
-    Examples:
-        >>> torch.linalg.svdvals(torch.tensor([[0.0, 2.0], [3.0, 0.0]]))
-        tensor([3., 2.])
+    Examples
+    --------
+    >>> torch.linalg.svdvals(torch.tensor([[0.0, 2.0], [3.0, 0.0]]))
+    tensor([3., 2.])
     """
     _check_driver(driver)
     with checked("linalg.svdvals", A):
@@ -386,17 +439,24 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 
     One triangle is read. The gradient is that of a symmetric input.
 
-    Args:
-        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
-        UPLO: the triangle that is read, "L" or "U".
-        out: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    A : Tensor
+        A Hermitian matrix or a batch of them, of a floating or complex dtype.
+    UPLO : str, default "L"
+        The triangle that is read, "L" or "U".
+    out : Tensor, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(eigenvalues, eigenvectors)`, with eigenvectors as columns.
 
-    Examples:
-        >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
-        tensor([1., 3.])
+    Examples
+    --------
+    >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
+    tensor([1., 3.])
     """
     with checked("linalg.eigh", A, square=True):
         if UPLO.upper() not in ("L", "U"):
@@ -407,17 +467,24 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """Returns the eigenvalues of Hermitian matrices, in ascending order.
 
-    Args:
-        A: a Hermitian matrix or a batch of them, of a floating or complex dtype.
-        UPLO: the triangle that is read, "L" or "U".
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A Hermitian matrix or a batch of them, of a floating or complex dtype.
+    UPLO : str, default "L"
+        The triangle that is read, "L" or "U".
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of shape (..., n).
 
-    Examples:
-        >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
-        tensor([1., 3.])
+    Examples
+    --------
+    >>> torch.linalg.eigvalsh(torch.tensor([[2.0, 1.0], [1.0, 2.0]]))
+    tensor([1., 3.])
     """
     if A.requires_grad and _core.is_grad_enabled():
         return write_out(out, eigh(A, UPLO).eigenvalues)
@@ -449,16 +516,22 @@ class _Eig(Function):
 def eig(A: Tensor, *, out: Any = None) -> Any:
     """Returns the eigenvalues, in no particular order, and eigenvectors of norm 1.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        out: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    out : Tensor, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(eigenvalues, eigenvectors)` of complex tensors, with eigenvectors as columns.
 
-    Examples:
-        >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
-        tensor([2.+0.j, 3.+0.j])
+    Examples
+    --------
+    >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    tensor([2.+0.j, 3.+0.j])
     """
     with checked("linalg.eig", A, square=True):
         return write_outs(out, eig_result(*_Eig.apply(astype(A, _core.t_promote_types(A.dtype_name, "complex64")))))
@@ -467,15 +540,21 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the eigenvalues, in no particular order.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A complex tensor of shape (..., n).
 
-    Examples:
-        >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
-        tensor([2.+0.j, 3.+0.j])
+    Examples
+    --------
+    >>> torch.linalg.eigvals(torch.tensor([[2.0, 0.0], [0.0, 3.0]]))
+    tensor([2.+0.j, 3.+0.j])
     """
     return write_out(out, eig(A).eigenvalues)

@@ -73,16 +73,22 @@ def _cofactors(a: Tensor) -> Tensor:
 def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the determinant.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the batch.
 
-    Examples:
-        >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 3.0]]))
-        tensor(6.)
+    Examples
+    --------
+    >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 3.0]]))
+    tensor(6.)
     """
     matrices("linalg.det", A, square=True)
     result: Tensor = _Det.apply(A)
@@ -92,15 +98,20 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def slogdet(A: Tensor) -> Any:
     """Returns the sign of the determinant, or its phase for complex matrices, and the logarithm of its absolute value.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(sign, logabsdet)`.
 
-    Examples:
-        >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
-        tensor(-1.)
+    Examples
+    --------
+    >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
+    tensor(-1.)
     """
     matrices("linalg.slogdet", A, square=True)
     return slogdet_result(*_Slogdet.apply(A))
@@ -109,15 +120,20 @@ def slogdet(A: Tensor) -> Any:
 def logdet(input: Tensor) -> Tensor:
     """Returns the logarithm of the determinant, which is NaN if the determinant is negative.
 
-    Args:
-        input: a square matrix or a batch of them, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A square matrix or a batch of them, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of the batch.
 
-    Examples:
-        >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
-        tensor(0.)
+    Examples
+    --------
+    >>> torch.logdet(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    tensor(0.)
     """
     sign, log = slogdet(input)
     if input.is_complex():

@@ -56,24 +56,34 @@ def pinv(
 ) -> Tensor:
     """Returns the Moore-Penrose pseudoinverse. Small singular values count as zero.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        atol: for PyTorch's signature; only None.
-        rtol: the tolerance relative to the largest singular value, by default the larger extent times the dtype's
-            epsilon.
-        hermitian: whether the matrices are Hermitian.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    atol : float, optional
+        For PyTorch's signature; only None.
+    rtol : number, optional
+        The tolerance relative to the largest singular value, by default the larger extent times the dtype's epsilon.
+    hermitian : bool, default False
+        Whether the matrices are Hermitian.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., n, m).
 
-    Raises:
-        NotImplementedError: for `atol`.
+    Raises
+    ------
+    NotImplementedError
+        For `atol`.
 
-    Examples:
-        >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
-        tensor([[0.5000, 0.0000],
-                [0.0000, 0.0000]])
+    Examples
+    --------
+    >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.0000]])
     """
     matrices("linalg.pinv", A, square=hermitian)
     if atol is not None:
@@ -87,25 +97,35 @@ def pinv(
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Returns the X that minimizes the norm of A X - B, the one of least norm if there are several.
 
-    Args:
-        A: a tensor of shape (..., m, n), of a floating or complex dtype.
-        B: a tensor of shape (..., m) or (..., m, k), of the same dtype.
-        rcond: singular values below `rcond` times the largest count as zero.
-        driver: the LAPACK routine whose results are given: "gels" has no rank, "gelsy" no residuals, and only
-            "gelsd" and "gelss" have singular values; by default "gelsy", on a GPU "gels". The solution is the same.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor of shape (..., m, n), of a floating or complex dtype.
+    B : Tensor
+        A tensor of shape (..., m) or (..., m, k), of the same dtype.
+    rcond : float, optional
+        Singular values below `rcond` times the largest count as zero.
+    driver : str, optional
+        The LAPACK routine whose results are given: "gels" has no rank, "gelsy" no residuals, and only "gelsd" and
+        "gelss" have singular values; by default "gelsy", on a GPU "gels". The solution is the same.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(solution, residuals, rank, singular_values)`: the residuals are squared, and empty unless
         there are more rows than columns and the rank is full.
 
-    Raises:
-        RuntimeError: for shapes or dtypes that do not match.
+    Raises
+    ------
+    RuntimeError
+        For shapes or dtypes that do not match.
 
-    Examples:
-        >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-        >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
-        tensor([[1.],
-                [2.]])
+    Examples
+    --------
+    >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> torch.linalg.lstsq(A, torch.tensor([[1.0], [3.0], [5.0]])).solution.round(decimals=3)
+    tensor([[1.],
+            [2.]])
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(

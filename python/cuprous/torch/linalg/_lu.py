@@ -85,21 +85,31 @@ class _Lu(Function):
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """Returns `lu_factor` without an error for singular matrices, and where they are singular.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        pivot: whether rows are swapped so that pivots are large.
-        check_errors: whether to raise an error for singular matrices.
-        out: three tensors to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    pivot : bool, default True
+        Whether rows are swapped so that pivots are large.
+    check_errors : bool, default False
+        Whether to raise an error for singular matrices.
+    out : tuple of Tensors, optional
+        Three tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(LU, pivots, info)`; `info` is int32, the number of the first pivot that is 0, or 0.
 
-    Raises:
-        LinAlgError: with `check_errors`, for a singular matrix.
+    Raises
+    ------
+    LinAlgError
+        With `check_errors`, for a singular matrix.
 
-    Examples:
-        >>> torch.linalg.lu_factor_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
-        tensor(2, dtype=torch.int32)
+    Examples
+    --------
+    >>> torch.linalg.lu_factor_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
+    tensor(2, dtype=torch.int32)
     """
     matrices("linalg.lu_factor", A)
     lu, pivots, _, info = _Lu.apply(A, pivot)
@@ -124,22 +134,31 @@ def _written(out: Any, result: Any) -> Any:
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """Returns the LU decomposition with L and U in one matrix, for `lu_solve`.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        pivot: whether rows are swapped so that pivots are large.
-        out: two tensors to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    pivot : bool, default True
+        Whether rows are swapped so that pivots are large.
+    out : tuple of Tensors, optional
+        Two tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(LU, pivots)`: L below the diagonal and U, and for each row the one that it was swapped with,
         counted from 1 (int32).
 
-    Raises:
-        LinAlgError: for a singular matrix.
+    Raises
+    ------
+    LinAlgError
+        For a singular matrix.
 
-    Examples:
-        >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
-        tensor([[2.0000, 2.0000],
-                [0.5000, 1.0000]])
+    Examples
+    --------
+    >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
+    tensor([[2.0000, 2.0000],
+            [0.5000, 1.0000]])
     """
     return _written(out, lu_factor_result(*lu_factor_ex(A, pivot=pivot, check_errors=True)[:2]))
 
@@ -147,20 +166,27 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """Returns the LU decomposition A = P L U with partial pivoting.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        pivot: whether rows are swapped so that pivots are large; P is empty otherwise.
-        out: three tensors to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    pivot : bool, default True
+        Whether rows are swapped so that pivots are large; P is empty otherwise.
+    out : tuple of Tensors, optional
+        Three tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(P, L, U)`: a permutation, a lower triangular matrix whose diagonal is 1, and an upper
         triangular matrix.
 
-    Examples:
-        >>> P, L, U = torch.linalg.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
-        >>> P @ L @ U
-        tensor([[1., 2.],
-                [2., 2.]])
+    Examples
+    --------
+    >>> P, L, U = torch.linalg.lu(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [2., 2.]])
     """
     matrices("linalg.lu", A)
     compact, _, order, _ = _Lu.apply(A, pivot)
@@ -177,23 +203,33 @@ def _permutation(order: Tensor, dtype_name: str) -> Tensor:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """Returns P, L and U of what `lu_factor` returns.
 
-    Args:
-        LU_data: L below the diagonal and U.
-        LU_pivots: for each row the one that it was swapped with, counted from 1 (int32).
-        unpack_data: whether to return L and U; they are empty otherwise.
-        unpack_pivots: whether to return P; it is empty otherwise.
+    Parameters
+    ----------
+    LU_data : Tensor
+        L below the diagonal and U.
+    LU_pivots : Tensor
+        For each row the one that it was swapped with, counted from 1 (int32).
+    unpack_data : bool, default True
+        Whether to return L and U; they are empty otherwise.
+    unpack_pivots : bool, default True
+        Whether to return P; it is empty otherwise.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(P, L, U)`.
 
-    Raises:
-        RuntimeError: for pivots of another dtype.
+    Raises
+    ------
+    RuntimeError
+        For pivots of another dtype.
 
-    Examples:
-        >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
-        >>> P @ L @ U
-        tensor([[1., 2.],
-                [2., 2.]])
+    Examples
+    --------
+    >>> P, L, U = torch.lu_unpack(*torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])))
+    >>> P @ L @ U
+    tensor([[1., 2.],
+            [2., 2.]])
     """
     if unpack_pivots and LU_pivots.dtype_name != "int32":
         raise RuntimeError(
@@ -213,25 +249,37 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
              out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns X with A X = B for the square matrix A whose decomposition `lu_factor` returned.
 
-    Args:
-        LU: L below the diagonal and U.
-        pivots: for each row the one that it was swapped with, counted from 1 (int32).
-        B: a tensor of shape (..., n, k).
-        left: whether A is on the left; with False X A = B.
-        adjoint: whether Aᴴ takes the place of A.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    LU : Tensor
+        L below the diagonal and U.
+    pivots : Tensor
+        For each row the one that it was swapped with, counted from 1 (int32).
+    B : Tensor
+        A tensor of shape (..., n, k).
+    left : bool, default True
+        Whether A is on the left; with False X A = B.
+    adjoint : bool, default False
+        Whether Aᴴ takes the place of A.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `B`, with the batch that it and `LU` broadcast to.
 
-    Raises:
-        RuntimeError: for shapes that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit.
 
-    Examples:
-        >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
-        >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[4.0], [3.0]]))
-        tensor([[3.],
-                [2.]])
+    Examples
+    --------
+    >>> LU, pivots = torch.linalg.lu_factor(torch.tensor([[0.0, 2.0], [1.0, 0.0]]))
+    >>> torch.linalg.lu_solve(LU, pivots, torch.tensor([[4.0], [3.0]]))
+    tensor([[3.],
+            [2.]])
     """
     if B.ndim < 2:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
@@ -256,18 +304,26 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Returns `torch.linalg.lu_factor`, or with `get_infos` `torch.linalg.lu_factor_ex`.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        pivot: whether rows are swapped so that pivots are large.
-        get_infos: whether to return the number of the first pivot that is 0 too.
-        out: tensors to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    pivot : bool, default True
+        Whether rows are swapped so that pivots are large.
+    get_infos : bool, default False
+        Whether to return the number of the first pivot that is 0 too.
+    out : tuple of Tensors, optional
+        Tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The tuple `(LU, pivots)` or `(LU, pivots, info)`.
 
-    Examples:
-        >>> torch.lu(torch.eye(2))[1]
-        tensor([1, 2], dtype=torch.int32)
+    Examples
+    --------
+    >>> torch.lu(torch.eye(2))[1]
+    tensor([1, 2], dtype=torch.int32)
     """
     result = lu_factor_ex(A, pivot=pivot)
     return _written(out, result if get_infos else lu_factor_result(*result[:2]))
@@ -276,19 +332,27 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
 def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns X with A X = b for the matrix A whose decomposition `torch.lu` returned.
 
-    Args:
-        b: a tensor of shape (..., n, k).
-        LU_data: L below the diagonal and U.
-        LU_pivots: for each row the one that it was swapped with, counted from 1 (int32).
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    b : Tensor
+        A tensor of shape (..., n, k).
+    LU_data : Tensor
+        L below the diagonal and U.
+    LU_pivots : Tensor
+        For each row the one that it was swapped with, counted from 1 (int32).
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `b`.
 
-    Examples:
-        >>> torch.lu_solve(torch.tensor([[4.0], [3.0]]), *torch.lu(torch.tensor([[0.0, 2.0], [1.0, 0.0]])))
-        tensor([[3.],
-                [2.]])
+    Examples
+    --------
+    >>> torch.lu_solve(torch.tensor([[4.0], [3.0]]), *torch.lu(torch.tensor([[0.0, 2.0], [1.0, 0.0]])))
+    tensor([[3.],
+            [2.]])
     """
     return lu_solve(LU_data, LU_pivots, b, out=out)
 
@@ -301,20 +365,30 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
                      out: Any = None) -> Any:  # fmt: skip
     """Returns X with A X = b for triangular A, and A; `torch.linalg.solve_triangular` is the present name.
 
-    Args:
-        b: a tensor of shape (..., n, k).
-        A: a square matrix or a batch of them.
-        upper: whether A is upper triangular.
-        transpose: whether the transpose of A takes its place.
-        unitriangular: whether the diagonal of A counts as 1.
-        out: two tensors to write to.
+    Parameters
+    ----------
+    b : Tensor
+        A tensor of shape (..., n, k).
+    A : Tensor
+        A square matrix or a batch of them.
+    upper : bool, default True
+        Whether A is upper triangular.
+    transpose : bool, default False
+        Whether the transpose of A takes its place.
+    unitriangular : bool, default False
+        Whether the diagonal of A counts as 1.
+    out : tuple of Tensors, optional
+        Two tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(solution, cloned_coefficient)`.
 
-    Examples:
-        >>> torch.triangular_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).solution
-        tensor([[2.]])
+    Examples
+    --------
+    >>> torch.triangular_solve(torch.tensor([[4.0]]), torch.tensor([[2.0]])).solution
+    tensor([[2.]])
     """
     a = _diagonals.triu(A) if upper else _diagonals.tril(A)
     factor, is_upper = (a.mT, not upper) if transpose else (a, upper)
@@ -325,21 +399,30 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the first columns of a product of Householder reflections.
 
-    Args:
-        A: a tensor of shape (..., m, n) with m at least n; column i below row i is the i-th vector.
-        tau: the factors of the reflections, of shape (..., k) with k at most n.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor of shape (..., m, n) with m at least n; column i below row i is the i-th vector.
+    tau : Tensor
+        The factors of the reflections, of shape (..., k) with k at most n.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `A`, whose columns are orthonormal.
 
-    Raises:
-        RuntimeError: for shapes that do not fit.
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit.
 
-    Examples:
-        >>> torch.linalg.householder_product(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]))
-        tensor([[-1.],
-                [ 0.]])
+    Examples
+    --------
+    >>> torch.linalg.householder_product(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]))
+    tensor([[-1.],
+            [ 0.]])
     """
     m, n = A.dims[-2:]
     if m < n or tau.dims[-1] > n:
@@ -369,17 +452,23 @@ def _eye_like(m: int, n: int, like: Tensor) -> Tensor:
 def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     """Returns `torch.linalg.householder_product`, under an older name.
 
-    Args:
-        input: a tensor whose columns have the vectors of the reflections.
-        input2: the factors of the reflections.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor whose columns have the vectors of the reflections.
+    input2 : Tensor
+        The factors of the reflections.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> torch.orgqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]))
-        tensor([[-1.],
-                [ 0.]])
+    Examples
+    --------
+    >>> torch.orgqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]))
+    tensor([[-1.],
+            [ 0.]])
     """
     return householder_product(input, input2)
 
@@ -388,21 +477,31 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
           out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the product of a matrix and a product of Householder reflections.
 
-    Args:
-        input: a tensor whose columns have the vectors of the reflections.
-        tau: the factors of the reflections.
-        other: the matrix.
-        left: whether the reflections are on the left.
-        transpose: whether their adjoint takes their place.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor whose columns have the vectors of the reflections.
+    tau : Tensor
+        The factors of the reflections.
+    other : Tensor
+        The matrix.
+    left : bool, default True
+        Whether the reflections are on the left.
+    transpose : bool, default False
+        Whether their adjoint takes their place.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `other`.
 
-    Examples:
-        >>> torch.ormqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]), torch.ones(2, 1))
-        tensor([[-1.],
-                [ 1.]])
+    Examples
+    --------
+    >>> torch.ormqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]), torch.ones(2, 1))
+    tensor([[-1.],
+            [ 1.]])
     """
     found = _reflected(input, tau, other, left, transpose)
     return found if out is None else out.copy_(found)
@@ -411,17 +510,23 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
     """Returns the QR decomposition as R and the vectors and factors of Householder reflections.
 
-    Args:
-        input: a matrix or a batch of matrices, of a floating or complex dtype.
-        out: two tensors to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    out : tuple of Tensors, optional
+        Two tensors to write to.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(a, tau)`: R, with the vectors of reflections below its diagonal, and their factors.
 
-    Examples:
-        >>> a, tau = torch.geqrf(torch.tensor([[3.0], [4.0]]))
-        >>> a[0], tau
-        (tensor([-5.]), tensor([1.6000]))
+    Examples
+    --------
+    >>> a, tau = torch.geqrf(torch.tensor([[3.0], [4.0]]))
+    >>> a[0], tau
+    (tensor([-5.]), tensor([1.6000]))
     """
     m, n = input.dims[-2:]
     a, factors = input.detach(), []
@@ -450,19 +555,27 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Any:
     """Returns an approximate singular value decomposition of low rank (Halko et al., 2009).
 
-    Args:
-        A: a matrix or a batch of matrices.
-        q: the number of singular values.
-        niter: the number of subspace iterations.
-        M: the mean that is subtracted from A.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices.
+    q : int or None, default 6
+        The number of singular values.
+    niter : int or None, default 2
+        The number of subspace iterations.
+    M : Tensor, optional
+        The mean that is subtracted from A.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The tuple `(U, S, V)`.
 
-    Examples:
-        >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
-        >>> torch.allclose(S, torch.tensor([3.0, 2.0]))
-        True
+    Examples
+    --------
+    >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
+    >>> torch.allclose(S, torch.tensor([3.0, 2.0]))
+    True
     """
     matrix = A if M is None else A - M
     random = matrix.new_empty((*matrix.dims[:-2], matrix.dims[-1], 6 if q is None else q)).normal_()
@@ -476,22 +589,32 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """Returns approximate principal components of rows.
 
-    Args:
-        A: a matrix or a batch of matrices.
-        q: the number of components, by default 6 or the least extent.
-        center: whether the mean of each column is subtracted.
-        niter: the number of subspace iterations.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices.
+    q : int, optional
+        The number of components, by default 6 or the least extent.
+    center : bool, default True
+        Whether the mean of each column is subtracted.
+    niter : int, default 2
+        The number of subspace iterations.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The tuple `(U, S, V)` of `svd_lowrank`.
 
-    Raises:
-        ValueError: for a number of components that the matrix does not have.
+    Raises
+    ------
+    ValueError
+        For a number of components that the matrix does not have.
 
-    Examples:
-        >>> S = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
-        >>> torch.allclose(S, torch.tensor([2.0]).sqrt())
-        True
+    Examples
+    --------
+    >>> S = torch.pca_lowrank(torch.tensor([[1.0, 0.0], [3.0, 0.0]]), q=1)[1]
+    >>> torch.allclose(S, torch.tensor([2.0]).sqrt())
+    True
     """
     m, n = A.dims[-2:]
     q = min(6, m, n) if q is None else q

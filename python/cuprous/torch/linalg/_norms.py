@@ -20,21 +20,31 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the norm `(Σ |x|**ord)**(1/ord)` over dimensions.
 
-    Args:
-        x: a tensor of any shape, of a floating or complex dtype.
-        ord: the order: a number; infinity for the largest magnitude, minus infinity for the smallest, 0 for the number
-            of nonzero elements.
-        dim: one dimension or several; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to compute in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    x : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    ord : int, default 2
+        The order: a number; infinity for the largest magnitude, minus infinity for the smallest, 0 for the number of
+        nonzero elements.
+    dim : int or tuple of ints, optional
+        One dimension or several; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
-        tensor(5.)
+    Examples
+    --------
+    >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
     """
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
@@ -47,24 +57,36 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the norm of matrices in two dimensions.
 
-    Args:
-        A: a tensor of at least two dimensions, of a floating or complex dtype.
-        ord: "fro", "nuc" for the sum of singular values, 2 or -2 for the largest or smallest one, 1 or -1 for the
-            largest or smallest sum of magnitudes of a column, infinity or minus infinity for that of a row.
-        dim: the dimensions of rows and columns.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        dtype: the dtype to compute in, by default that of the input.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor of at least two dimensions, of a floating or complex dtype.
+    ord : str, default "fro"
+        "fro", "nuc" for the sum of singular values, 2 or -2 for the largest or smallest one, 1 or -1 for the largest or
+        smallest sum of magnitudes of a column, infinity or minus infinity for that of a row.
+    dim : int or sequence of ints, optional
+        The dimensions of rows and columns.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the two dimensions.
 
-    Raises:
-        RuntimeError: for another `ord`.
+    Raises
+    ------
+    RuntimeError
+        For another `ord`.
 
-    Examples:
-        >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
-        tensor(5.)
+    Examples
+    --------
+    >>> torch.linalg.matrix_norm(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    tensor(5.)
     """
     if A.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -93,20 +115,30 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
          dtype: Any = None) -> Tensor:  # fmt: skip
     """Returns `vector_norm` over one dimension or all, or `matrix_norm` over two.
 
-    Args:
-        A: a tensor of any shape, of a floating or complex dtype.
-        ord: the order of the norm; None for the root of the sum of squares.
-        dim: one dimension or two; None for all.
-        keepdim: whether to keep reduced dimensions with extent 1.
-        out: a tensor of the result's shape to write to.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor of any shape, of a floating or complex dtype.
+    ord : int, optional
+        The order of the norm; None for the root of the sum of squares.
+    dim : int or tuple of ints, optional
+        One dimension or two; None for all.
+    keepdim : bool, default False
+        Whether to keep reduced dimensions with extent 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor without the reduced dimensions.
 
-    Examples:
-        >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
-        tensor(5.)
+    Examples
+    --------
+    >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
     """
     dims = [dim] if isinstance(dim, int) else dim
     if ord is None:
@@ -126,17 +158,24 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Returns the condition number: the norm of the matrix times that of its inverse.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        p: the order of `matrix_norm`; None is 2, which is computed from singular values.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    p : float, optional
+        The order of `matrix_norm`; None is 2, which is computed from singular values.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A real tensor of the shape of the batch.
 
-    Examples:
-        >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
+    tensor(2.)
     """
     matrices("linalg.cond", A)
     if p in (None, 2, -2):
@@ -150,20 +189,29 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
                 out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the number of singular values above the larger of two tolerances.
 
-    Args:
-        A: a matrix or a batch of matrices, of a floating or complex dtype.
-        atol: the absolute tolerance, by default 0.
-        rtol: the tolerance relative to the largest singular value, by default the larger extent times the dtype's
-            epsilon, or 0 if `atol` is given.
-        hermitian: whether the matrices are Hermitian.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A matrix or a batch of matrices, of a floating or complex dtype.
+    atol : float, optional
+        The absolute tolerance, by default 0.
+    rtol : number, optional
+        The tolerance relative to the largest singular value, by default the larger extent times the dtype's epsilon, or
+        0 if `atol` is given.
+    hermitian : bool, default False
+        Whether the matrices are Hermitian.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of the shape of the batch.
 
-    Examples:
-        >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
-        tensor(1)
+    Examples
+    --------
+    >>> torch.linalg.matrix_rank(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    tensor(1)
     """
     matrices("linalg.matrix_rank", A, square=hermitian)
 

@@ -64,21 +64,30 @@ class _Inverse(Function):
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Returns the inverse.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `A`.
 
-    Raises:
-        LinAlgError: for singular matrices.
-        RuntimeError: for matrices that are not square.
+    Raises
+    ------
+    LinAlgError
+        For singular matrices.
+    RuntimeError
+        For matrices that are not square.
 
-    Examples:
-        >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
-        tensor([[0.5000, 0.0000],
-                [0.0000, 0.2500]])
+    Examples
+    --------
+    >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor([[0.5000, 0.0000],
+            [0.0000, 0.2500]])
     """
     with checked("linalg.inv", A, square=True):
         result: Tensor = _Inverse.apply(A)
@@ -88,19 +97,27 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """Returns the inverse without an error, and whether it exists.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        check_errors: whether to raise an error for singular matrices.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    check_errors : bool, default False
+        Whether to raise an error for singular matrices.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(inverse, info)`: info is int32, 0 or for a singular matrix 1, with NaN in the inverse.
 
-    Raises:
-        LinAlgError: with `check_errors`, for singular matrices.
+    Raises
+    ------
+    LinAlgError
+        With `check_errors`, for singular matrices.
 
-    Examples:
-        >>> torch.linalg.inv_ex(torch.zeros(1, 1)).info
-        tensor(1, dtype=torch.int32)
+    Examples
+    --------
+    >>> torch.linalg.inv_ex(torch.zeros(1, 1)).info
+    tensor(1, dtype=torch.int32)
     """
     matrices("linalg.inv_ex", A, square=True)
     result = _wrap(_decompositions.results("solve", A.as_array(), [A.dims[-2:]], None, _identities(A).as_array())[0])
@@ -127,22 +144,33 @@ def _is_vector(a: Tensor, b: Tensor) -> bool:
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """Returns X with A X = B, by LU decomposition with partial pivoting.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        B: a tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
-        left: whether A is on the left; with False X A = B.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    B : Tensor
+        A tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
+    left : bool, default True
+        Whether A is on the left; with False X A = B.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `B`.
 
-    Raises:
-        LinAlgError: for singular matrices.
-        RuntimeError: for shapes or dtypes that do not match.
+    Raises
+    ------
+    LinAlgError
+        For singular matrices.
+    RuntimeError
+        For shapes or dtypes that do not match.
 
-    Examples:
-        >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
-        tensor([1.0000, 0.5000])
+    Examples
+    --------
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
     """
     vector = _is_vector(A, B)
     b = B.unsqueeze(-1) if vector else B
@@ -166,21 +194,31 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """Returns `solve` without an error, and whether there is a solution.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        B: a tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
-        left: whether A is on the left; with False X A = B.
-        check_errors: whether to raise an error for singular matrices.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    B : Tensor
+        A tensor of shape (..., n) or (..., n, k), of the dtype of `A`.
+    left : bool, default True
+        Whether A is on the left; with False X A = B.
+    check_errors : bool, default False
+        Whether to raise an error for singular matrices.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The named tuple `(result, info)`: info is int32, 0 or for a singular matrix 1, with NaN in the result.
 
-    Raises:
-        LinAlgError: with `check_errors`, for singular matrices.
+    Raises
+    ------
+    LinAlgError
+        With `check_errors`, for singular matrices.
 
-    Examples:
-        >>> torch.linalg.solve_ex(torch.zeros(1, 1), torch.ones(1)).info
-        tensor(1, dtype=torch.int32)
+    Examples
+    --------
+    >>> torch.linalg.solve_ex(torch.zeros(1, 1), torch.ones(1)).info
+    tensor(1, dtype=torch.int32)
     """
     try:
         result = solve(A, B, left=left)
@@ -201,22 +239,32 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
                      out: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns X with A X = B for triangular A, of which only the triangle is read.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        B: a tensor of shape (..., n, k), of the dtype of `A`.
-        upper: whether A is upper triangular; it is lower triangular otherwise.
-        left: whether A is on the left; with False X A = B.
-        unitriangular: whether the diagonal of A counts as 1.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    B : Tensor
+        A tensor of shape (..., n, k), of the dtype of `A`.
+    upper : bool
+        Whether A is upper triangular; it is lower triangular otherwise.
+    left : bool, default True
+        Whether A is on the left; with False X A = B.
+    unitriangular : bool, default False
+        Whether the diagonal of A counts as 1.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `B`.
 
-    Examples:
-        >>> A = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
-        >>> torch.linalg.solve_triangular(A, torch.tensor([[2.0], [3.0]]), upper=False)
-        tensor([[1.],
-                [2.]])
+    Examples
+    --------
+    >>> A = torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+    >>> torch.linalg.solve_triangular(A, torch.tensor([[2.0], [3.0]]), upper=False)
+    tensor([[1.],
+            [2.]])
     """
     matrices("linalg.solve_triangular", A, B)
     matrices("linalg.solve_triangular", A, square=True)
@@ -233,21 +281,30 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """Returns the n-th power of matrices.
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
-        n: the exponent; the inverse is multiplied for negative ones.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
+    n : int
+        The exponent; the inverse is multiplied for negative ones.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `A`.
 
-    Raises:
-        LinAlgError: for a negative exponent of singular matrices.
+    Raises
+    ------
+    LinAlgError
+        For a negative exponent of singular matrices.
 
-    Examples:
-        >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
-        tensor([[1., 3.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    tensor([[1., 3.],
+            [0., 1.]])
     """
     matrices("linalg.matrix_power", A, square=True)
     if n == 0:
@@ -262,16 +319,21 @@ def matrix_exp(A: Tensor) -> Tensor:
     The matrix is halved until its norm is below 1/2, and a Taylor polynomial of it is squared as often (Moler and
     Van Loan, 2003).
 
-    Args:
-        A: a square matrix or a batch of them, of a floating or complex dtype.
+    Parameters
+    ----------
+    A : Tensor
+        A square matrix or a batch of them, of a floating or complex dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `A`.
 
-    Examples:
-        >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> torch.linalg.matrix_exp(torch.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     matrices("linalg.matrix_exp", A, square=True)
     if not A.numel():
@@ -294,16 +356,22 @@ def matrix_exp(A: Tensor) -> Tensor:
 def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns the product of several matrices, in the cheapest order.
 
-    Args:
-        tensors: matrices whose neighbors fit; the first and the last may be vectors.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    tensors : Tensor
+        Matrices whose neighbors fit; the first and the last may be vectors.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A matrix; a vector or a number where vectors are at the ends.
 
-    Examples:
-        >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1)])
-        tensor([[6.]])
+    Examples
+    --------
+    >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1)])
+    tensor([[6.]])
     """
     parts = list(tensors)
     if len(parts) < 2:
@@ -319,17 +387,24 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """Returns the inverse with respect to `tensordot(·, ·, ind)`.
 
-    Args:
-        A: a tensor whose first `ind` extents have the product of the others.
-        ind: the number of dimensions of the inverse's last part.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor whose first `ind` extents have the product of the others.
+    ind : int, default 2
+        The number of dimensions of the inverse's last part.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape A.shape[ind:] + A.shape[:ind].
 
-    Examples:
-        >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4), ind=2).shape
-        torch.Size([4, 2, 2])
+    Examples
+    --------
+    >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4), ind=2).shape
+    torch.Size([4, 2, 2])
     """
     head, tail = A.dims[:ind], A.dims[ind:]
     if ind <= 0 or math.prod(head) != math.prod(tail):
@@ -341,18 +416,25 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = None) -> Tensor:
     """Returns X with `tensordot(A, X, X.ndim) = B`.
 
-    Args:
-        A: a tensor whose extents have the product of those of `B` twice.
-        B: a tensor, of the dtype of `A`.
-        dims: dimensions of A that are moved to its end first.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    A : Tensor
+        A tensor whose extents have the product of those of `B` twice.
+    B : Tensor
+        A tensor, of the dtype of `A`.
+    dims : int or sequence of ints, optional
+        Dimensions of A that are moved to its end first.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Examples:
-        >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
-        tensor([1., 1., 1., 1.])
+    Examples
+    --------
+    >>> torch.linalg.tensorsolve(torch.eye(4).reshape(2, 2, 4), torch.ones(2, 2))
+    tensor([1., 1., 1., 1.])
     """
     if dims is not None:
         A = _shape.movedim(A, list(dims), list(range(A.ndim - len(dims), A.ndim)))

@@ -13,12 +13,14 @@ from cuprous.torch.multiprocessing.spawn import ProcessRaisedException, spawn, s
 def get_sharing_strategy() -> str:
     """Returns "file_system": batches of data loaders are in shared memory, other tensors are copied.
 
-    Returns:
-        A string.
+    Returns
+    -------
+    str
 
-    Examples:
-        >>> torch.multiprocessing.get_sharing_strategy()
-        'file_system'
+    Examples
+    --------
+    >>> torch.multiprocessing.get_sharing_strategy()
+    'file_system'
     """
     return "file_system"
 
@@ -26,14 +28,19 @@ def get_sharing_strategy() -> str:
 def set_sharing_strategy(new_strategy: str) -> None:
     """Has no effect: see `get_sharing_strategy`.
 
-    Args:
-        new_strategy: the name of a strategy.
+    Parameters
+    ----------
+    new_strategy : str
+        The name of a strategy.
 
-    Raises:
-        ValueError: for an unknown strategy.
+    Raises
+    ------
+    ValueError
+        For an unknown strategy.
 
-    Examples:
-        >>> torch.multiprocessing.set_sharing_strategy("file_system")
+    Examples
+    --------
+    >>> torch.multiprocessing.set_sharing_strategy("file_system")
     """
     if new_strategy not in get_all_sharing_strategies():
         raise ValueError(f"expected one of {', '.join(sorted(get_all_sharing_strategies()))}, got {new_strategy!r}")
@@ -42,12 +49,15 @@ def set_sharing_strategy(new_strategy: str) -> None:
 def get_all_sharing_strategies() -> set[str]:
     """Returns the names of PyTorch's strategies.
 
-    Returns:
+    Returns
+    -------
+    set of str
         A set of strings.
 
-    Examples:
-        >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
-        ['file_descriptor', 'file_system']
+    Examples
+    --------
+    >>> sorted(torch.multiprocessing.get_all_sharing_strategies())
+    ['file_descriptor', 'file_system']
     """
     return {"file_descriptor", "file_system"}
 

@@ -10,9 +10,10 @@ from typing import Any
 class ProcessRaisedException(Exception):
     """The error for a process of `spawn` that ended with an error.
 
-    Examples:
-        >>> issubclass(torch.multiprocessing.ProcessRaisedException, Exception)
-        True
+    Examples
+    --------
+    >>> issubclass(torch.multiprocessing.ProcessRaisedException, Exception)
+    True
     """
 
 
@@ -30,22 +31,34 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
           start_method: str = "spawn") -> Any:  # fmt: skip
     """Calls `fn(i, *args)` in several new processes and waits for them.
 
-    Args:
-        fn: the function, which can be pickled.
-        args: its arguments after the process's number.
-        nprocs: the number of processes.
-        join: whether to wait; the processes are returned otherwise.
-        daemon: whether the processes end with this one.
-        start_method: "spawn", "fork" or "forkserver".
+    Parameters
+    ----------
+    fn : callable
+        The function, which can be pickled.
+    args : tuple, optional
+        Its arguments after the process's number.
+    nprocs : int, default 1
+        The number of processes.
+    join : bool, default True
+        Whether to wait; the processes are returned otherwise.
+    daemon : bool, default False
+        Whether the processes end with this one.
+    start_method : {"spawn", "fork", "forkserver"}, default "spawn"
+        "spawn", "fork" or "forkserver".
 
-    Returns:
+    Returns
+    -------
+    ProcessContext or None
         None, or the processes with `join=False`.
 
-    Raises:
-        ProcessRaisedException: with the traceback of the first process that ended with an error.
+    Raises
+    ------
+    ProcessRaisedException
+        With the traceback of the first process that ended with an error.
 
-    Examples:
-        >>> torch.multiprocessing.spawn(print, args=("started",), nprocs=2)  # doctest: +SKIP
+    Examples
+    --------
+    >>> torch.multiprocessing.spawn(print, args=("started",), nprocs=2)  # doctest: +SKIP
     """
     context = get_context(start_method)
     errors: Any = context.SimpleQueue()

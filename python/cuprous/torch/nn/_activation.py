@@ -26,16 +26,22 @@ def written(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `max(x, 0)`. The gradient at 0 is 0.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.relu(torch.tensor([-1.0, 2.0]))
-        tensor([0., 2.])
+    Examples
+    --------
+    >>> F.relu(torch.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
     """
     return written(input, _core.t_relu(input), inplace)
 
@@ -43,16 +49,22 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `min(max(x, 0), 6)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.relu6(torch.tensor([-1.0, 2.0, 9.0]))
-        tensor([0., 2., 6.])
+    Examples
+    --------
+    >>> F.relu6(torch.tensor([-1.0, 2.0, 9.0]))
+    tensor([0., 2., 6.])
     """
     return hardtanh(input, 0.0, 6.0, inplace)
 
@@ -60,18 +72,26 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """Returns `min(max(x, min_val), max_val)`. The gradient at the bounds is 0.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        min_val: the lower bound.
-        max_val: the upper bound.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    min_val : float, default -1.0
+        The lower bound.
+    max_val : float, default 1.0
+        The upper bound.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
-        tensor([-1.0000,  0.5000,  1.0000])
+    Examples
+    --------
+    >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
+    tensor([-1.0000,  0.5000,  1.0000])
     """
     if not input.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
@@ -82,17 +102,24 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Returns x if it is positive, otherwise x times a slope.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        negative_slope: the slope for negative numbers.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    negative_slope : float, default 0.01
+        The slope for negative numbers.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.leaky_relu(torch.tensor([-1.0, 2.0]))
-        tensor([-0.0100,  2.0000])
+    Examples
+    --------
+    >>> F.leaky_relu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.0100,  2.0000])
     """
     return written(
         input, _map("where", _map("greater", input, 0), input, _map("multiply", input, negative_slope)), inplace
@@ -103,19 +130,27 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Returns x if it is positive, otherwise x times a weight.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        weight: a vector of one element, or of one for each channel.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    weight : Tensor
+        A vector of one element, or of one for each channel.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: if the number of weights is neither one nor that of the channels.
+    Raises
+    ------
+    RuntimeError
+        If the number of weights is neither one nor that of the channels.
 
-    Examples:
-        >>> F.prelu(torch.tensor([-1.0, 2.0]), torch.tensor([0.25]))
-        tensor([-0.2500,  2.0000])
+    Examples
+    --------
+    >>> F.prelu(torch.tensor([-1.0, 2.0]), torch.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
     """
     if weight.numel() > 1:
         channels = input.dims[1] if input.ndim > 1 else input.numel()
@@ -130,17 +165,24 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Returns x if it is positive, otherwise `alpha * (exp(x) - 1)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        alpha: the limit for large negative numbers, negated.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    alpha : float, default 1.0
+        The limit for large negative numbers, negated.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.elu(torch.tensor([-1.0, 2.0]))
-        tensor([-0.6321,  2.0000])
+    Examples
+    --------
+    >>> F.elu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
     """
     return written(input, _exponential(input, alpha, 1.0, 1.0), inplace)
 
@@ -157,16 +199,22 @@ def _exponential(x: Tensor, alpha: float, scale: float, inner: float) -> Tensor:
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns the scaled ELU, which preserves mean 0 and variance 1 (Klambauer et al., 2017).
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.selu(torch.tensor([-1.0, 2.0]))
-        tensor([-1.1113,  2.1014])
+    Examples
+    --------
+    >>> F.selu(torch.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])
     """
     return written(input, _exponential(input, 1.6732632423543772, 1.0507009873554805, 1.0), inplace)
 
@@ -174,17 +222,24 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Returns x if it is positive, otherwise `alpha * (exp(x / alpha) - 1)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        alpha: the limit for large negative numbers, negated.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    alpha : float, default 1.0
+        The limit for large negative numbers, negated.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.celu(torch.tensor([-1.0, 2.0]))
-        tensor([-0.6321,  2.0000])
+    Examples
+    --------
+    >>> F.celu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
     """
     return written(input, _exponential(input, alpha, 1.0, 1.0 / alpha), inplace)
 
@@ -192,19 +247,27 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """Returns x times the normal distribution function of x.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        approximate: "none", or "tanh" for an approximation.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    approximate : str, default "none"
+        "none", or "tanh" for an approximation.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: for another `approximate`.
+    Raises
+    ------
+    RuntimeError
+        For another `approximate`.
 
-    Examples:
-        >>> F.gelu(torch.tensor([-1.0, 2.0]))
-        tensor([-0.1587,  1.9545])
+    Examples
+    --------
+    >>> F.gelu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
     """
     if approximate == "none" and input.is_floating_point():
         return _core.t_gelu(input)
@@ -220,16 +283,22 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `x * sigmoid(x)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.silu(torch.tensor([-1.0, 2.0]))
-        tensor([-0.2689,  1.7616])
+    Examples
+    --------
+    >>> F.silu(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])
     """
     if input.is_complex():
         return written(input, _map("divide", input, _map("exp", _map("negative", input)) + 1), inplace)
@@ -239,16 +308,22 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `x * tanh(softplus(x))`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.mish(torch.tensor([-1.0, 2.0]))
-        tensor([-0.3034,  1.9440])
+    Examples
+    --------
+    >>> F.mish(torch.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])
     """
     return written(input, _map("multiply", input, _map("tanh", softplus(input))), inplace)
 
@@ -257,17 +332,24 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Returns `log(1 + exp(beta * x)) / beta`, and x if `beta * x` is above the threshold.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        beta: the factor.
-        threshold: the threshold.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    beta : float, default 1.0
+        The factor.
+    threshold : float, default 20.0
+        The threshold.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.softplus(torch.tensor([-1.0, 2.0]))
-        tensor([0.3133, 2.1269])
+    Examples
+    --------
+    >>> F.softplus(torch.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
     """
     scaled = input if beta == 1 else _map("multiply", input, beta)
     high = _map("greater", scaled, threshold)
@@ -278,15 +360,20 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 def softsign(input: Tensor) -> Tensor:
     """Returns `x / (1 + |x|)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.softsign(torch.tensor([-1.0, 3.0]))
-        tensor([-0.5000,  0.7500])
+    Examples
+    --------
+    >>> F.softsign(torch.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])
     """
     return _map("divide", input, _map("add", _map("absolute", input), 1))
 
@@ -294,15 +381,20 @@ def softsign(input: Tensor) -> Tensor:
 def logsigmoid(input: Tensor) -> Tensor:
     """Returns the logarithm of the sigmoid, computed without overflow.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.logsigmoid(torch.tensor([-1.0, 2.0]))
-        tensor([-1.3133, -0.1269])
+    Examples
+    --------
+    >>> F.logsigmoid(torch.tensor([-1.0, 2.0]))
+    tensor([-1.3133, -0.1269])
     """
     low = _map("minimum", input, 0)  # whose gradient at 0 is 1/2, that of the whole
     return _map("subtract", low, _map("log1p", _map("exp", _map("negative", _map("absolute", input)))))
@@ -311,16 +403,22 @@ def logsigmoid(input: Tensor) -> Tensor:
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `min(max(x / 6 + 1/2, 0), 1)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
-        tensor([0.0000, 0.5000, 1.0000])
+    Examples
+    --------
+    >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])
     """
     return written(input, _map("divide", hardtanh(_map("add", input, 3), 0.0, 6.0), 6.0), inplace)
 
@@ -328,16 +426,22 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """Returns `x * hardsigmoid(x)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
-        tensor([-0.0000, 0.6667, 4.0000])
+    Examples
+    --------
+    >>> F.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
+    tensor([-0.0000, 0.6667, 4.0000])
     """
     return written(input, _map("multiply", input, hardsigmoid(input)), inplace)
 
@@ -345,15 +449,20 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def sigmoid(input: Tensor) -> Tensor:
     """Returns `1 / (1 + exp(-x))`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.sigmoid(torch.tensor([-1.0, 0.0]))
-        tensor([0.2689, 0.5000])
+    Examples
+    --------
+    >>> F.sigmoid(torch.tensor([-1.0, 0.0]))
+    tensor([0.2689, 0.5000])
     """
     return _map("expit", input)
 
@@ -361,15 +470,20 @@ def sigmoid(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """Returns the hyperbolic tangent.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.tanh(torch.tensor([-1.0, 0.0]))
-        tensor([-0.7616,  0.0000])
+    Examples
+    --------
+    >>> F.tanh(torch.tensor([-1.0, 0.0]))
+    tensor([-0.7616,  0.0000])
     """
     return _map("tanh", input)
 
@@ -378,17 +492,24 @@ def tanh(input: Tensor) -> Tensor:
 def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     """Returns `softmax(-x)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        dim: the dimension along which results sum to 1.
-        dtype: the dtype to compute in, by default that of the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    dim : int, optional
+        The dimension along which results sum to 1.
+    dtype : dtype, optional
+        The dtype to compute in, by default that of the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Examples:
-        >>> F.softmin(torch.tensor([1.0, 2.0]), dim=0)
-        tensor([0.7311, 0.2689])
+    Examples
+    --------
+    >>> F.softmin(torch.tensor([1.0, 2.0]), dim=0)
+    tensor([0.7311, 0.2689])
     """
     return softmax(_map("negative", input), dim, dtype)
 
@@ -396,19 +517,27 @@ def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     """Returns the first half along a dimension times the sigmoid of the second.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        dim: the dimension, of an even extent.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    dim : int, default -1
+        The dimension, of an even extent.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor with half the extent along the dimension.
 
-    Raises:
-        RuntimeError: for an odd extent.
+    Raises
+    ------
+    RuntimeError
+        For an odd extent.
 
-    Examples:
-        >>> F.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
-        tensor([0.5000, 1.0000])
+    Examples
+    --------
+    >>> F.glu(torch.tensor([1.0, 2.0, 0.0, 0.0]))
+    tensor([0.5000, 1.0000])
     """
     extent = input.dims[wrap_dim(dim, input.ndim)]
     if extent % 2:
@@ -423,18 +552,26 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """Returns x if it is above a threshold, otherwise a value.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        threshold: the threshold.
-        value: what replaces elements up to the threshold.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    threshold : float
+        The threshold.
+    value : float
+        What replaces elements up to the threshold.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.threshold(torch.tensor([-1.0, 2.0]), 0.0, 5.0)
-        tensor([5., 2.])
+    Examples
+    --------
+    >>> F.threshold(torch.tensor([-1.0, 2.0]), 0.0, 5.0)
+    tensor([5., 2.])
     """
     return written(input, _map("where", _map("greater", input, threshold), input, value), inplace)
 
@@ -442,16 +579,22 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Returns x, but 0 from `-lambd` to `lambd`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        lambd: the bound.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    lambd : float, default 0.5
+        The bound.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.hardshrink(torch.tensor([-1.0, 0.25]))
-        tensor([-1.,  0.])
+    Examples
+    --------
+    >>> F.hardshrink(torch.tensor([-1.0, 0.25]))
+    tensor([-1.,  0.])
     """
     return _map("where", _map("less_equal", _map("absolute", input), lambd), 0, input)
 
@@ -459,16 +602,22 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Returns x moved toward 0 by `lambd`, and 0 from `-lambd` to `lambd`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        lambd: the distance.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    lambd : float, default 0.5
+        The distance.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.softshrink(torch.tensor([-1.0, 0.25]))
-        tensor([-0.5000,  0.0000])
+    Examples
+    --------
+    >>> F.softshrink(torch.tensor([-1.0, 0.25]))
+    tensor([-0.5000,  0.0000])
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
@@ -478,15 +627,20 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def tanhshrink(input: Tensor) -> Tensor:
     """Returns `x - tanh(x)`.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.tanhshrink(torch.tensor([-1.0, 2.0]))
-        tensor([-0.2384,  1.0360])
+    Examples
+    --------
+    >>> F.tanhshrink(torch.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])
     """
     return _map("subtract", input, _map("tanh", input))
 
@@ -495,20 +649,30 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
           inplace: bool = False, *, generator: Any = None) -> Tensor:  # fmt: skip
     """Returns x if it is positive, otherwise x times a slope.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        lower: the lower bound of the slope.
-        upper: the upper bound of the slope.
-        training: whether slopes are drawn from the range; they are the mean of its bounds otherwise.
-        inplace: whether to write the result to the input.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    lower : float, optional
+        The lower bound of the slope.
+    upper : float, optional
+        The upper bound of the slope.
+    training : bool, default False
+        Whether slopes are drawn from the range; they are the mean of its bounds otherwise.
+    inplace : bool, default False
+        Whether to write the result to the input.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.2, 0.4)
-        tensor([-0.3000,  2.0000])
+    Examples
+    --------
+    >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.2, 0.4)
+    tensor([-0.3000,  2.0000])
     """
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
@@ -520,19 +684,28 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Returns a sample of the Gumbel-softmax distribution (Jang et al., 2017).
 
-    Args:
-        logits: unnormalized log-probabilities of any shape.
-        tau: the temperature.
-        hard: whether to return a one-hot vector with the gradient of the soft sample.
-        eps: for PyTorch's signature; it has no effect.
-        dim: the dimension along which results sum to 1.
+    Parameters
+    ----------
+    logits : Tensor
+        Unnormalized log-probabilities of any shape.
+    tau : float, default 1
+        The temperature.
+    hard : bool, default False
+        Whether to return a one-hot vector with the gradient of the soft sample.
+    eps : float, default 1e-10
+        For PyTorch's signature; it has no effect.
+    dim : int, default -1
+        The dimension along which results sum to 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `logits`.
 
-    Examples:
-        >>> F.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(dim=1)
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> F.gumbel_softmax(torch.zeros(2, 3), hard=True).sum(dim=1)
+    tensor([1., 1.])
     """
     unit = _random_numbers.draw_unit(logits)
     # An exponential random number from 1 - u, which is never 0.
@@ -560,17 +733,24 @@ def _in_place(function: Any) -> Any:
         f"{name}_",
         f"""Writes the result of `{name}` to the input.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        *args: the arguments of `{name}` after the first.
-        **kwargs: the keywords of `{name}`.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    *args : any
+        The arguments of `{name}` after the first.
+    **kwargs : any
+        The keywords of `{name}`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        {call.strip().replace(name, name + "_")}
-        {result.strip()}
+    Examples
+    --------
+    {call.strip().replace(name, name + "_")}
+    {result.strip()}
     """,
     )
 

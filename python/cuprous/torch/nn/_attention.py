@@ -58,26 +58,40 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     cuDNN in half precision, on the CPU one in float32 and float64 unless a gradient is needed. All other cases, and
     those that `torch.nn.attention.sdpa_kernel` selects, use the formula.
 
-    Args:
-        query: a tensor of shape (..., heads, L, E), of a floating dtype.
-        key: a tensor of shape (..., heads, S, E).
-        value: a tensor of shape (..., heads, S, Ev).
-        attn_mask: bool (True takes part) or float (added), broadcastable to (..., L, S).
-        dropout_p: the probability with which weights are dropped, also outside of training.
-        is_causal: whether query i attends to keys up to i only, and of them to those that `attn_mask` allows.
-        scale: the factor of the scores, 1/√E by default.
-        enable_gqa: whether there are fewer heads of keys and values than of queries, each of which serves several.
+    Parameters
+    ----------
+    query : Tensor
+        A tensor of shape (..., heads, L, E), of a floating dtype.
+    key : Tensor
+        A tensor of shape (..., heads, S, E).
+    value : Tensor
+        A tensor of shape (..., heads, S, Ev).
+    attn_mask : Tensor, optional
+        bool (True takes part) or float (added), broadcastable to (..., L, S).
+    dropout_p : float, default 0.0
+        The probability with which weights are dropped, also outside of training.
+    is_causal : bool, default False
+        Whether query i attends to keys up to i only, and of them to those that `attn_mask` allows.
+    scale : float, optional
+        The factor of the scores, 1/√E by default.
+    enable_gqa : bool, default False
+        Whether there are fewer heads of keys and values than of queries, each of which serves several.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., heads, L, Ev).
 
-    Raises:
-        RuntimeError: for shapes that do not fit, or where the formula is needed and not allowed.
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit, or where the formula is needed and not allowed.
 
-    Examples:
-        >>> x = torch.ones(1, 1, 3, 2)
-        >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
-        torch.Size([1, 1, 3, 2])
+    Examples
+    --------
+    >>> x = torch.ones(1, 1, 3, 2)
+    >>> F.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+    torch.Size([1, 1, 3, 2])
     """
     if enable_gqa:
         _check_operands(query, key, value)
@@ -125,8 +139,10 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
 def additive_mask(mask: Tensor | None, name: str, dtype: str) -> Tensor | None:
     """Returns a mask as floats to be added to scores: -inf where a bool mask is True.
 
-    Raises:
-        AssertionError: for dtypes other than bool and floats.
+    Raises
+    ------
+    AssertionError
+        For dtypes other than bool and floats.
     """
     if mask is None or (mask.is_floating_point() and mask.dtype_name == dtype):
         return mask
@@ -153,8 +169,10 @@ def _project(query: Tensor, key: Tensor, value: Tensor, weights: list[Tensor], b
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, embed_dim: int, num_heads: int) -> bool:
     """Returns True if there is a batch dimension.
 
-    Raises:
-        AssertionError: for shapes that do not match.
+    Raises
+    ------
+    AssertionError
+        For shapes that do not match.
     """
     shapes = f"query {list(query.dims)}, key {list(key.dims)}, value {list(value.dims)}"
     if query.ndim not in (2, 3) or not query.ndim == key.ndim == value.ndim:
@@ -182,42 +200,71 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
                                  is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
     """Computes `nn.MultiheadAttention` with its parameters as arguments.
 
-    Args:
-        query: a tensor of shape (L, N, E).
-        key: a tensor of shape (S, N, E).
-        value: a tensor of shape (S, N, E).
-        embed_dim_to_check: E.
-        num_heads: the number of heads, a divisor of E.
-        in_proj_weight: the weights of all three projections, (3 E, E), or None.
-        in_proj_bias: the biases of all three projections, (3 E), or None.
-        bias_k: a key that is appended, or None.
-        bias_v: a value that is appended, or None.
-        add_zero_attn: whether a key and a value of zeros are appended.
-        dropout_p: the probability with which weights are dropped in training.
-        out_proj_weight: the weights of the output's projection, (E, E).
-        out_proj_bias: its biases, (E).
-        training: whether weights are dropped.
-        key_padding_mask: a mask of keys, (N, S): True or -inf for keys that take no part.
-        need_weights: whether to return the weights.
-        attn_mask: a mask, (L, S) or (N · heads, L, S): True or -inf where a key takes no part.
-        use_separate_proj_weight: whether the projections have weights of their own.
-        q_proj_weight: the weights of the queries' projection.
-        k_proj_weight: the weights of the keys' projection.
-        v_proj_weight: the weights of the values' projection.
-        static_k: for PyTorch's signature; only None.
-        static_v: for PyTorch's signature; only None.
-        average_attn_weights: whether weights are averaged over heads.
-        is_causal: whether `attn_mask` is a causal mask.
+    Parameters
+    ----------
+    query : Tensor
+        A tensor of shape (L, N, E).
+    key : Tensor
+        A tensor of shape (S, N, E).
+    value : Tensor
+        A tensor of shape (S, N, E).
+    embed_dim_to_check : int
+        E.
+    num_heads : int
+        The number of heads, a divisor of E.
+    in_proj_weight : Tensor or None
+        The weights of all three projections, (3 E, E), or None.
+    in_proj_bias : Tensor or None
+        The biases of all three projections, (3 E), or None.
+    bias_k : Tensor or None
+        A key that is appended, or None.
+    bias_v : Tensor or None
+        A value that is appended, or None.
+    add_zero_attn : bool
+        Whether a key and a value of zeros are appended.
+    dropout_p : float
+        The probability with which weights are dropped in training.
+    out_proj_weight : Tensor
+        The weights of the output's projection, (E, E).
+    out_proj_bias : Tensor or None
+        Its biases, (E).
+    training : bool, default True
+        Whether weights are dropped.
+    key_padding_mask : Tensor, optional
+        A mask of keys, (N, S): True or -inf for keys that take no part.
+    need_weights : bool, default True
+        Whether to return the weights.
+    attn_mask : Tensor, optional
+        A mask, (L, S) or (N · heads, L, S): True or -inf where a key takes no part.
+    use_separate_proj_weight : bool, default False
+        Whether the projections have weights of their own.
+    q_proj_weight : Tensor, optional
+        The weights of the queries' projection.
+    k_proj_weight : Tensor, optional
+        The weights of the keys' projection.
+    v_proj_weight : Tensor, optional
+        The weights of the values' projection.
+    static_k : Tensor, optional
+        For PyTorch's signature; only None.
+    static_v : Tensor, optional
+        For PyTorch's signature; only None.
+    average_attn_weights : bool, default True
+        Whether weights are averaged over heads.
+    is_causal : bool, default False
+        Whether `attn_mask` is a causal mask.
 
-    Returns:
+    Returns
+    -------
+    tuple
         The outputs (L, N, E), and the weights: (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
 
-    Examples:
-        >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
-        >>> out, weights = F.multi_head_attention_forward(
-        ...     x, x, x, 2, 1, weight, torch.zeros(6), None, None, False, 0.0, torch.eye(2), torch.zeros(2))
-        >>> out.shape, weights.shape
-        (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
+    Examples
+    --------
+    >>> x, weight = torch.ones(3, 1, 2), torch.ones(6, 2)
+    >>> out, weights = F.multi_head_attention_forward(
+    ...     x, x, x, 2, 1, weight, torch.zeros(6), None, None, False, 0.0, torch.eye(2), torch.zeros(2))
+    >>> out.shape, weights.shape
+    (torch.Size([3, 1, 2]), torch.Size([1, 3, 3]))
     """
     if static_k is not None or static_v is not None:
         raise NotImplementedError("[multi_head_attention_forward] static_k and static_v are not supported")

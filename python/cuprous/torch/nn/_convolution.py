@@ -113,24 +113,37 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
 
     doc = f"""Returns the cross-correlation over the last {rank} dimension{"s" if rank > 1 else ""}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
-        weight: a tensor of shape (O, C / groups, ...), of the same dtype.
-        bias: a vector of O elements, or None.
-        stride: the distance of windows, a number or one for each dimension.
-        padding: zeros on both sides, or "valid", or "same" for an output of the input's extents.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
-        groups: the number of groups of channels that are convolved separately.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
+    weight : Tensor
+        A tensor of shape (O, C / groups, ...), of the same dtype.
+    bias : Tensor, optional
+        A vector of O elements, or None.
+    stride : int or sequence of ints, default 1
+        The distance of windows, a number or one for each dimension.
+    padding : int, default 0
+        Zeros on both sides, or "valid", or "same" for an output of the input's extents.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
+    groups : int, default 1
+        The number of groups of channels that are convolved separately.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, O, ...) or (O, ...).
 
-    Raises:
-        RuntimeError: if shapes, dtypes or widths do not match.
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or widths do not match.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 3{", 5" * rank}), torch.ones(8, 3{", 3" * rank})).shape
-        torch.Size([1, 8{", 3" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 3{", 5" * rank}), torch.ones(8, 3{", 3" * rank})).shape
+    torch.Size([1, 8{", 3" * rank}])
     """
     return _autocast.policy(named(conv, name, doc))
 
@@ -167,25 +180,39 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
 
     It is the gradient of a convolution with respect to its input.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
-        weight: a tensor of shape (C, O / groups, ...), of the same dtype.
-        bias: a vector of O elements, or None.
-        stride: the distance of windows of the output, a number or one for each dimension.
-        padding: the number of elements removed from both sides of the output.
-        output_padding: the number of elements added at the end of the output.
-        groups: the number of groups of channels that are convolved separately.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating or complex dtype.
+    weight : Tensor
+        A tensor of shape (C, O / groups, ...), of the same dtype.
+    bias : Tensor, optional
+        A vector of O elements, or None.
+    stride : int or sequence of ints, default 1
+        The distance of windows of the output, a number or one for each dimension.
+    padding : int, default 0
+        The number of elements removed from both sides of the output.
+    output_padding : int, default 0
+        The number of elements added at the end of the output.
+    groups : int, default 1
+        The number of groups of channels that are convolved separately.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, O, ...) or (O, ...).
 
-    Raises:
-        RuntimeError: if shapes, dtypes or widths do not match.
+    Raises
+    ------
+    RuntimeError
+        If shapes, dtypes or widths do not match.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 8{", 3" * rank}), torch.ones(8, 3{", 3" * rank})).shape
-        torch.Size([1, 3{", 5" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 8{", 3" * rank}), torch.ones(8, 3{", 3" * rank})).shape
+    torch.Size([1, 3{", 5" * rank}])
     """
     return _autocast.policy(named(conv_transpose, name, doc))
 
@@ -223,22 +250,33 @@ def _blocks(function: str, size: list[int], kernel_size: Any, dilation: Any, pad
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Returns the windows of images as columns.
 
-    Args:
-        input: a tensor of shape (N, C, H, W) or (C, H, W).
-        kernel_size: the extents of a window, a number or a pair.
-        dilation: the distance of the elements of a window, a number or a pair.
-        padding: zeros on both sides, a number or a pair.
-        stride: the distance of windows, a number or a pair.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, H, W) or (C, H, W).
+    kernel_size : int or pair of ints
+        The extents of a window, a number or a pair.
+    dilation : int or pair of ints, default 1
+        The distance of the elements of a window, a number or a pair.
+    padding : int or pair of ints, default 0
+        Zeros on both sides, a number or a pair.
+    stride : int or pair of ints, default 1
+        The distance of windows, a number or a pair.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C · elements of a window, windows).
 
-    Raises:
-        RuntimeError: if no window fits into the input.
+    Raises
+    ------
+    RuntimeError
+        If no window fits into the input.
 
-    Examples:
-        >>> F.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape
-        torch.Size([1, 12, 9])
+    Examples
+    --------
+    >>> F.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape
+    torch.Size([1, 12, 9])
     """
     x, was_batched = batched("unfold", input, 2)
     windows = _blocks("unfold", list(x.dims[2:]), kernel_size, dilation, padding, stride)
@@ -275,23 +313,35 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
          stride: Any = 1) -> Tensor:  # fmt: skip
     """Returns images from columns, the adjoint of `unfold`: elements of overlapping windows are summed.
 
-    Args:
-        input: a tensor of shape (N, C · elements of a window, windows).
-        output_size: the extents of the images, a number or a pair.
-        kernel_size: the extents of a window, a number or a pair.
-        dilation: the distance of the elements of a window, a number or a pair.
-        padding: zeros on both sides of the images, a number or a pair.
-        stride: the distance of windows, a number or a pair.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C · elements of a window, windows).
+    output_size : int or pair of ints
+        The extents of the images, a number or a pair.
+    kernel_size : int or pair of ints
+        The extents of a window, a number or a pair.
+    dilation : int or pair of ints, default 1
+        The distance of the elements of a window, a number or a pair.
+    padding : int or pair of ints, default 0
+        Zeros on both sides of the images, a number or a pair.
+    stride : int or pair of ints, default 1
+        The distance of windows, a number or a pair.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, H, W).
 
-    Raises:
-        RuntimeError: if the shapes of columns and windows do not match.
+    Raises
+    ------
+    RuntimeError
+        If the shapes of columns and windows do not match.
 
-    Examples:
-        >>> F.fold(torch.ones(1, 12, 9), output_size=4, kernel_size=2).shape
-        torch.Size([1, 3, 4, 4])
+    Examples
+    --------
+    >>> F.fold(torch.ones(1, 12, 9), output_size=4, kernel_size=2).shape
+    torch.Size([1, 3, 4, 4])
     """
     if input.ndim not in (2, 3):
         raise RuntimeError(

@@ -16,21 +16,31 @@ _map = _core.t_map
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Returns the input with elements set to 0 with probability p, and the others divided by 1 - p.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the probability with which an element is dropped.
-        training: whether elements are dropped; the input is returned otherwise.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : float, default 0.5
+        The probability with which an element is dropped.
+    training : bool, default True
+        Whether elements are dropped; the input is returned otherwise.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> F.dropout(torch.ones(3), training=False)
-        tensor([1., 1., 1.])
+    Examples
+    --------
+    >>> F.dropout(torch.ones(3), training=False)
+    tensor([1., 1., 1.])
     """
     return _dropped(input, p, training, inplace, input.dims)
 
@@ -68,21 +78,31 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
         function,
         f"""Returns the input with channels set to 0 with probability p, and the others divided by 1 - p.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...) with {ndim} dimension{"s" * (ndim > 1)} after the channels.
-        p: the probability with which a channel is dropped.
-        training: whether channels are dropped; the input is returned otherwise.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...) with {ndim} dimension{"s" * (ndim > 1)} after the channels.
+    p : float, default 0.5
+        The probability with which a channel is dropped.
+    training : bool, default True
+        Whether channels are dropped; the input is returned otherwise.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> F.{function}(torch.ones({shape}), training=False).shape
-        torch.Size([{shape}])
+    Examples
+    --------
+    >>> F.{function}(torch.ones({shape}), training=False).shape
+    torch.Size([{shape}])
     """,
     )
 
@@ -97,21 +117,31 @@ _SELU_LIMIT = -1.7580993408473766
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Returns the input after dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017).
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the probability with which an element is dropped.
-        training: whether elements are dropped; the input is returned otherwise.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : float, default 0.5
+        The probability with which an element is dropped.
+    training : bool, default False
+        Whether elements are dropped; the input is returned otherwise.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> F.alpha_dropout(torch.ones(3), training=False)
-        tensor([1., 1., 1.])
+    Examples
+    --------
+    >>> F.alpha_dropout(torch.ones(3), training=False)
+    tensor([1., 1., 1.])
     """
     return _alpha(input, p, training, inplace, input.dims)
 
@@ -119,21 +149,31 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Returns the input after `alpha_dropout` of whole channels.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        p: the probability with which an element is dropped.
-        training: whether elements are dropped; the input is returned otherwise.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    p : float, default 0.5
+        The probability with which an element is dropped.
+    training : bool, default False
+        Whether elements are dropped; the input is returned otherwise.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> F.feature_alpha_dropout(torch.ones(1, 2, 3), training=False).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> F.feature_alpha_dropout(torch.ones(1, 2, 3), training=False).shape
+    torch.Size([1, 2, 3])
     """
     return _alpha(input, p, training, inplace, [*input.dims[:2], *(1 for _ in input.dims[2:])])
 

@@ -36,26 +36,40 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:  # fmt: skip
     """Returns rows of a table. The row `padding_idx` gets no gradient.
 
-    Args:
-        input: int64 or int32 indices of any shape.
-        weight: the table, of shape (rows, width).
-        padding_idx: a row without gradient.
-        max_norm: rows that are looked up and have a larger norm are scaled to it, in place; None for no bound.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-        sparse: for PyTorch's signature; only False.
+    Parameters
+    ----------
+    input : Tensor
+        int64 or int32 indices of any shape.
+    weight : Tensor
+        The table, of shape (rows, width).
+    padding_idx : int, optional
+        A row without gradient.
+    max_norm : float, optional
+        Rows that are looked up and have a larger norm are scaled to it, in place; None for no bound.
+    norm_type : float, default 2.0
+        The p of that norm.
+    scale_grad_by_freq : bool, default False
+        Whether to divide each row's gradient by how often the row was looked up.
+    sparse : bool, default False
+        For PyTorch's signature; only False.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (*input.shape, width).
 
-    Raises:
-        RuntimeError: for indices of another dtype.
-        IndexError: for indices outside of the table.
+    Raises
+    ------
+    RuntimeError
+        For indices of another dtype.
+    IndexError
+        For indices outside of the table.
 
-    Examples:
-        >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-        tensor([[3., 4.],
-                [1., 2.]])
+    Examples
+    --------
+    >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
     """
     if sparse:
         unsupported("embedding", sparse=(sparse, False))
@@ -91,29 +105,47 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     Each row of a two-dimensional input is one bag. In a one-dimensional input, bags begin at `offsets`. Rows of
     `padding_idx` are ignored, and an empty bag gives zeros.
 
-    Args:
-        input: int64 or int32 indices, a vector or a matrix.
-        weight: the table, of shape (rows, width).
-        offsets: where bags begin, for a vector of indices.
-        max_norm: rows that are looked up and have a larger norm are scaled to it, in place; None for no bound.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-        mode: "sum", "mean" or "max".
-        sparse: for PyTorch's signature; only False.
-        per_sample_weights: the weight of each index, with mode "sum".
-        include_last_offset: whether `offsets` ends with the number of indices.
-        padding_idx: an index that is ignored.
+    Parameters
+    ----------
+    input : Tensor
+        int64 or int32 indices, a vector or a matrix.
+    weight : Tensor
+        The table, of shape (rows, width).
+    offsets : Tensor, optional
+        Where bags begin, for a vector of indices.
+    max_norm : float, optional
+        Rows that are looked up and have a larger norm are scaled to it, in place; None for no bound.
+    norm_type : float, default 2.0
+        The p of that norm.
+    scale_grad_by_freq : bool, default False
+        Whether to divide each row's gradient by how often the row was looked up.
+    mode : {"sum", "mean", "max"}, default "mean"
+        "sum", "mean" or "max".
+    sparse : bool, default False
+        For PyTorch's signature; only False.
+    per_sample_weights : Tensor, optional
+        The weight of each index, with mode "sum".
+    include_last_offset : bool, default False
+        Whether `offsets` ends with the number of indices.
+    padding_idx : int, optional
+        An index that is ignored.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (bags, width).
 
-    Raises:
-        ValueError: if `offsets` is given for a two-dimensional input, or missing for a one-dimensional one.
-        NotImplementedError: for `per_sample_weights` in modes other than "sum".
+    Raises
+    ------
+    ValueError
+        If `offsets` is given for a two-dimensional input, or missing for a one-dimensional one.
+    NotImplementedError
+        For `per_sample_weights` in modes other than "sum".
 
-    Examples:
-        >>> F.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
-        tensor([[4., 6.]])
+    Examples
+    --------
+    >>> F.embedding_bag(torch.tensor([[0, 1]]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+    tensor([[4., 6.]])
     """
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
@@ -180,20 +212,27 @@ def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Te
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Returns 1 at the index that each number gives, and 0 elsewhere.
 
-    Args:
-        tensor: int64 indices of any shape.
-        num_classes: the number of indices, by default the largest plus 1.
+    Parameters
+    ----------
+    tensor : Tensor
+        int64 indices of any shape.
+    num_classes : int, default -1
+        The number of indices, by default the largest plus 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An int64 tensor of shape (*tensor.shape, num_classes).
 
-    Notes:
-        An index out of range gives zeros, so that indices are not read on the host. PyTorch raises an error.
+    Notes
+    -----
+    An index out of range gives zeros, so that indices are not read on the host. PyTorch raises an error.
 
-    Examples:
-        >>> F.one_hot(torch.tensor([0, 2]), num_classes=3)
-        tensor([[1, 0, 0],
-                [0, 0, 1]])
+    Examples
+    --------
+    >>> F.one_hot(torch.tensor([0, 2]), num_classes=3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
     """
     if tensor.dtype_name != "int64":
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {tensor.dtype_name}")
@@ -206,18 +245,26 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Returns the cosine of the angle between vectors along a dimension.
 
-    Args:
-        x1: a tensor of a floating dtype.
-        x2: a tensor that broadcasts with `x1`.
-        dim: the dimension of the vectors.
-        eps: the least product of norms that is divided by.
+    Parameters
+    ----------
+    x1 : Tensor
+        A tensor of a floating dtype.
+    x2 : Tensor
+        A tensor that broadcasts with `x1`.
+    dim : int, default 1
+        The dimension of the vectors.
+    eps : float, default 1e-08
+        The least product of norms that is divided by.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the dimension.
 
-    Examples:
-        >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-        tensor([0.7071])
+    Examples
+    --------
+    >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
     """
     x1, x2 = _shape.broadcast_tensors(x1, x2)
     top = _reductions.sum(x1 * x2, dim)
@@ -227,19 +274,28 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """Returns the p-norm of the difference of vectors in the last dimension.
 
-    Args:
-        x1: a tensor of shape (N, D) or (D).
-        x2: a tensor that broadcasts with `x1`.
-        p: the order of the norm.
-        eps: what is added to each difference.
-        keepdim: whether to keep the last dimension with extent 1.
+    Parameters
+    ----------
+    x1 : Tensor
+        A tensor of shape (N, D) or (D).
+    x2 : Tensor
+        A tensor that broadcasts with `x1`.
+    p : float, default 2.0
+        The order of the norm.
+    eps : float, default 1e-06
+        What is added to each difference.
+    keepdim : bool, default False
+        Whether to keep the last dimension with extent 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without the last dimension.
 
-    Examples:
-        >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
-        tensor([5.0000])
+    Examples
+    --------
+    >>> F.pairwise_distance(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
     """
     return _reductions.norm(x1 - x2 + eps, p, -1, keepdim)
 
@@ -254,18 +310,26 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     """Returns the p-norm distance of each row of one matrix to each row of the other, for batches of matrices. It is
     always computed from differences.
 
-    Args:
-        x1: a tensor of shape (..., P, M).
-        x2: a tensor of shape (..., R, M).
-        p: the order of the norm.
-        compute_mode: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    x1 : Tensor
+        A tensor of shape (..., P, M).
+    x2 : Tensor
+        A tensor of shape (..., R, M).
+    p : float, default 2.0
+        The order of the norm.
+    compute_mode : str, default "use_mm_for_euclid_dist_if_necessary"
+        For PyTorch's signature; it has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (..., P, R).
 
-    Examples:
-        >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
-        tensor([[5., 1.]])
+    Examples
+    --------
+    >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
     """
     if compute_mode not in _DISTANCE_MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
@@ -278,16 +342,22 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """Returns the p-norm distances of all pairs of rows, in the order of the first row.
 
-    Args:
-        input: a tensor of shape (N, M).
-        p: the order of the norm.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, M).
+    p : float, default 2.0
+        The order of the norm.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A vector of N (N - 1) / 2 elements.
 
-    Examples:
-        >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
-        tensor([5.0000, 1.0000, 4.2426])
+    Examples
+    --------
+    >>> F.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
     """
     import numpy as np
 

@@ -73,24 +73,37 @@ def _fractional(rank: int) -> Callable[..., Any]:
 
     doc = f"""Returns the maxima of windows at random positions over the last {rank} dimensions.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        output_size: the number of windows, one number or one for each dimension.
-        output_ratio: the number of windows for each element, in (0, 1), in place of `output_size`.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
-        _random_samples: (N, C, {rank}), numbers in [0, 1) that determine the windows; drawn unless given.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    output_size : int or sequence of ints, optional
+        The number of windows, one number or one for each dimension.
+    output_ratio : int, optional
+        The number of windows for each element, in (0, 1), in place of `output_size`.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
+    _random_samples : Tensor, optional
+        (N, C, {rank}), numbers in [0, 1) that determine the windows; drawn unless given.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
 
-    Raises:
-        ValueError: if neither `output_size` nor `output_ratio` is given.
-        RuntimeError: where so many windows do not fit.
+    Raises
+    ------
+    ValueError
+        If neither `output_size` nor `output_ratio` is given.
+    RuntimeError
+        Where so many windows do not fit.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 8" * rank}), 2, output_size=3).shape
-        torch.Size([1, 1{", 3" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 8" * rank}), 2, output_size=3).shape
+    torch.Size([1, 1{", 3" * rank}])
     """
     return named(pool, name, doc)
 

@@ -12,26 +12,37 @@ from cuprous.torch._products import matmul
 def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Tensor:
     """Returns the products of groups, as mixtures of experts need them. The ends of groups are read on the host.
 
-    Args:
-        mat_a: (rows, inner), or (groups, rows, inner).
-        mat_b: (inner, columns), or (groups, inner, columns).
-        offs: the end of each group in the dimension that is divided: rows of `mat_a` if only `mat_b` has groups,
-            columns of `mat_b` if only `mat_a` has them, `inner` if neither has. Not needed if both have groups.
-        bias: is added to the result.
-        out_dtype: the result's dtype.
+    Parameters
+    ----------
+    mat_a : Tensor
+        (rows, inner), or (groups, rows, inner).
+    mat_b : Tensor
+        (inner, columns), or (groups, inner, columns).
+    offs : Tensor, optional
+        The end of each group in the dimension that is divided: rows of `mat_a` if only `mat_b` has groups, columns of
+        `mat_b` if only `mat_a` has them, `inner` if neither has. Not needed if both have groups.
+    bias : Tensor, optional
+        Is added to the result.
+    out_dtype : dtype, optional
+        The result's dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (rows, columns), or (groups, rows, columns) if both or neither have groups. Rows after the
         last group are 0.
 
-    Raises:
-        RuntimeError: unless `offs` is given exactly where a dimension is divided.
+    Raises
+    ------
+    RuntimeError
+        Unless `offs` is given exactly where a dimension is divided.
 
-    Examples:
-        >>> F.grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 1), offs=torch.tensor([1, 3], dtype=torch.int32))
-        tensor([[2.],
-                [2.],
-                [2.]])
+    Examples
+    --------
+    >>> F.grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 1), offs=torch.tensor([1, 3], dtype=torch.int32))
+    tensor([[2.],
+            [2.],
+            [2.]])
     """
     if (offs is None) != (mat_a.ndim == 3 and mat_b.ndim == 3):
         raise RuntimeError("Have to provide offsets if there is a 2d matrix, or no offset if both matrices are 3d")

@@ -54,20 +54,30 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
              weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the squared difference of predictions and targets.
 
-    Args:
-        input: the predictions, a tensor of any shape, of a floating dtype.
-        target: the targets, a tensor of the shape of `input`.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        weight: the weight of each element.
+    Parameters
+    ----------
+    input : Tensor
+        The predictions, a tensor of any shape, of a floating dtype.
+    target : Tensor
+        The targets, a tensor of the shape of `input`.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    weight : Tensor, optional
+        The weight of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
-        tensor(2.)
+    Examples
+    --------
+    >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
     """
     if _autocast.is_enabled():
         input, target, weight = (_autocast.to_float32(t) for t in (input, target, weight))
@@ -84,20 +94,30 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
             weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the absolute difference of predictions and targets.
 
-    Args:
-        input: the predictions, a tensor of any shape, of a floating dtype.
-        target: the targets, a tensor of the shape of `input`.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        weight: the weight of each element.
+    Parameters
+    ----------
+    input : Tensor
+        The predictions, a tensor of any shape, of a floating dtype.
+    target : Tensor
+        The targets, a tensor of the shape of `input`.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    weight : Tensor, optional
+        The weight of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
-        tensor(1.)
+    Examples
+    --------
+    >>> F.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
     """
     alike(input, target)
     loss = _map("absolute", _map("subtract", input, target))
@@ -116,20 +136,30 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
     """Returns half the squared difference over beta up to a difference of beta, and the difference minus beta/2 above.
 
-    Args:
-        input: the predictions, a tensor of any shape, of a floating dtype.
-        target: the targets, a tensor of the shape of `input`.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        beta: the difference where the loss becomes linear.
+    Parameters
+    ----------
+    input : Tensor
+        The predictions, a tensor of any shape, of a floating dtype.
+    target : Tensor
+        The targets, a tensor of the shape of `input`.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    beta : float, default 1.0
+        The difference where the loss becomes linear.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.smooth_l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
-        tensor(0.8125)
+    Examples
+    --------
+    >>> F.smooth_l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
+    tensor(0.8125)
     """
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -145,19 +175,28 @@ def huber_loss(
 ) -> Tensor:
     """Returns half the squared difference up to a difference of delta, and a linear function above.
 
-    Args:
-        input: the predictions, a tensor of any shape, of a floating dtype.
-        target: the targets, a tensor of the shape of `input`.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        delta: the difference where the loss becomes linear.
-        weight: the weight of each element.
+    Parameters
+    ----------
+    input : Tensor
+        The predictions, a tensor of any shape, of a floating dtype.
+    target : Tensor
+        The targets, a tensor of the shape of `input`.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    delta : float, default 1.0
+        The difference where the loss becomes linear.
+    weight : Tensor, optional
+        The weight of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.huber_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
-        tensor(0.8125)
+    Examples
+    --------
+    >>> F.huber_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
+    tensor(0.8125)
     """
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -170,20 +209,30 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `-(t log p + (1 - t) log(1 - p))` for probabilities p and targets t. Logarithms are at least -100.
 
-    Args:
-        input: probabilities of any shape.
-        target: numbers from 0 to 1, of the same shape.
-        weight: the weight of each element.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities of any shape.
+    target : Tensor
+        Numbers from 0 to 1, of the same shape.
+    weight : Tensor, optional
+        The weight of each element.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
-        tensor(0.3993)
+    Examples
+    --------
+    >>> F.binary_cross_entropy(torch.tensor([0.5, 0.9]), torch.tensor([1.0, 1.0]))
+    tensor(0.3993)
     """
     if input.dims != target.dims:
         raise ValueError(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
@@ -205,21 +254,32 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
                                      pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
     """Returns the binary cross entropy of the sigmoid of the input.
 
-    Args:
-        input: the predictions, a tensor of any shape, of a floating dtype.
-        target: numbers from 0 to 1, of the same shape.
-        weight: the weight of each element.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        pos_weight: the weight of positive targets.
+    Parameters
+    ----------
+    input : Tensor
+        The predictions, a tensor of any shape, of a floating dtype.
+    target : Tensor
+        Numbers from 0 to 1, of the same shape.
+    weight : Tensor, optional
+        The weight of each element.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    pos_weight : Tensor, optional
+        The weight of positive targets.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
-        tensor(0.4100)
+    Examples
+    --------
+    >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
     """
     if input.dims != target.dims:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -236,21 +296,32 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
              ignore_index: int = -100, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the negative log-probability of each target class.
 
-    Args:
-        input: log-probabilities of shape (C), (N, C) or (N, C, ...).
-        target: int64 classes of shape (), (N) or (N, ...).
-        weight: the weight of each class, (C).
-        size_average: deprecated; `reduction` takes its place.
-        ignore_index: a target that does not count.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities of shape (C), (N, C) or (N, C, ...).
+    target : Tensor
+        int64 classes of shape (), (N) or (N, ...).
+    weight : Tensor, optional
+        The weight of each class, (C).
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    ignore_index : int, default -100
+        A target that does not count.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `target`.
 
-    Examples:
-        >>> F.nll_loss(torch.log(torch.tensor([[0.5, 0.5], [0.25, 0.75]])), torch.tensor([0, 1]))
-        tensor(0.4904)
+    Examples
+    --------
+    >>> F.nll_loss(torch.log(torch.tensor([[0.5, 0.5], [0.25, 0.75]])), torch.tensor([0, 1]))
+    tensor(0.4904)
     """
     return _weighted_nll(input, target, weight, ignore_index, legacy(size_average, reduce, reduction))[0]
 
@@ -293,22 +364,34 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
                   label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
     """Returns the cross entropy of the softmax of the input with target classes or target probabilities.
 
-    Args:
-        input: unnormalized log-probabilities of shape (C), (N, C) or (N, C, ...).
-        target: int64 classes of shape (), (N) or (N, ...), or probabilities of the shape of `input`.
-        weight: the weight of each class, (C).
-        size_average: deprecated; `reduction` takes its place.
-        ignore_index: a class that does not count.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
-        label_smoothing: the part of a target's probability that is spread over all classes, from 0 to 1.
+    Parameters
+    ----------
+    input : Tensor
+        Unnormalized log-probabilities of shape (C), (N, C) or (N, C, ...).
+    target : Tensor
+        int64 classes of shape (), (N) or (N, ...), or probabilities of the shape of `input`.
+    weight : Tensor, optional
+        The weight of each class, (C).
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    ignore_index : int, default -100
+        A class that does not count.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
+    label_smoothing : float, default 0.0
+        The part of a target's probability that is spread over all classes, from 0 to 1.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of class targets.
 
-    Examples:
-        >>> F.cross_entropy(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), torch.tensor([0, 1]))
-        tensor(0.4100)
+    Examples
+    --------
+    >>> F.cross_entropy(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), torch.tensor([0, 1]))
+    tensor(0.4100)
     """
     reduction = legacy(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
@@ -353,20 +436,30 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
            log_target: bool = False) -> Tensor:  # fmt: skip
     """Returns the Kullback-Leibler divergence `t (log t - x)` of log-probabilities x from target probabilities t.
 
-    Args:
-        input: log-probabilities of any shape.
-        target: probabilities of the same shape.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "batchmean" for the sum over the number of rows, "sum" or "none".
-        log_target: whether the targets are log-probabilities.
+    Parameters
+    ----------
+    input : Tensor
+        Log-probabilities of any shape.
+    target : Tensor
+        Probabilities of the same shape.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "batchmean" for the sum over the number of rows, "sum" or "none".
+    log_target : bool, default False
+        Whether the targets are log-probabilities.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.kl_div(torch.log(torch.tensor([0.5, 0.5])), torch.tensor([0.25, 0.75]))
-        tensor(0.0654)
+    Examples
+    --------
+    >>> F.kl_div(torch.log(torch.tensor([0.5, 0.5])), torch.tensor([0.25, 0.75]))
+    tensor(0.0654)
     """
     if log_target:
         loss = _map("multiply", _map("exp", target), _map("subtract", target, input))

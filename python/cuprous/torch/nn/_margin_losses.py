@@ -24,22 +24,34 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
                      reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the negative logarithm of the Poisson probability of counts.
 
-    Args:
-        input: the rates or their logarithms, of any shape.
-        target: the counts, of the same shape.
-        log_input: whether the input is the logarithm of rates.
-        full: whether to add the terms that depend on the counts alone, by Stirling's formula.
-        size_average: deprecated; `reduction` takes its place.
-        eps: what is added to rates before taking their logarithm.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        The rates or their logarithms, of any shape.
+    target : Tensor
+        The counts, of the same shape.
+    log_input : bool, default True
+        Whether the input is the logarithm of rates.
+    full : bool, default False
+        Whether to add the terms that depend on the counts alone, by Stirling's formula.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    eps : float, default 1e-08
+        What is added to rates before taking their logarithm.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
-        tensor(0.8591)
+    Examples
+    --------
+    >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
+    tensor(0.8591)
     """
     rate, log = (_map("exp", input), input) if log_input else (input, _map("log", input + eps))
     loss = rate - target * log
@@ -55,20 +67,30 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
                       reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the negative logarithm of a normal density.
 
-    Args:
-        input: the means, of any shape.
-        target: the samples, of the same shape.
-        var: the variances: of the same shape, without the last dimension, or with extent 1 there; or a number.
-        full: whether to add the constant term.
-        eps: the least variance.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        The means, of any shape.
+    target : Tensor
+        The samples, of the same shape.
+    var : Tensor
+        The variances: of the same shape, without the last dimension, or with extent 1 there; or a number.
+    full : bool, default False
+        Whether to add the constant term.
+    eps : float, default 1e-06
+        The least variance.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
-        tensor(0.5000)
+    Examples
+    --------
+    >>> F.gaussian_nll_loss(torch.tensor([1.0]), torch.tensor([2.0]), torch.tensor([1.0]))
+    tensor(0.5000)
     """
     if not isinstance(var, Tensor):
         if var < 0:
@@ -94,21 +116,32 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
                         reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `max(0, -target * (input1 - input2) + margin)`.
 
-    Args:
-        input1: scores of any shape.
-        input2: scores of the same shape.
-        target: 1 where the first score should be higher, -1 where the second should.
-        margin: the least difference without a loss.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input1 : Tensor
+        Scores of any shape.
+    input2 : Tensor
+        Scores of the same shape.
+    target : Tensor
+        1 where the first score should be higher, -1 where the second should.
+    margin : float, default 0
+        The least difference without a loss.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input1`.
 
-    Examples:
-        >>> F.margin_ranking_loss(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
-        tensor(0.5000)
+    Examples
+    --------
+    >>> F.margin_ranking_loss(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.5000)
     """
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -122,20 +155,30 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
                          reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the input for target 1, and `max(0, margin - input)` for target -1.
 
-    Args:
-        input: distances of any shape.
-        target: 1 or -1, of the same shape.
-        margin: the distance without a loss for target -1.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Distances of any shape.
+    target : Tensor
+        1 or -1, of the same shape.
+    margin : float, default 1.0
+        The distance without a loss for target -1.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
-        tensor(0.6250)
+    Examples
+    --------
+    >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
+    tensor(0.6250)
     """
     far = _map("where", _map("not_equal", target, 1), _hinge(margin - input), 0)
     near = _map("where", _map("not_equal", target, -1), input, 0)
@@ -147,21 +190,32 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
                           reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns 1 - cos for target 1, and `max(0, cos - margin)` for target -1, for the angle between vectors.
 
-    Args:
-        input1: vectors of shape (N, D) or (D).
-        input2: vectors of the same shape.
-        target: 1 or -1, of shape (N) or ().
-        margin: the cosine without a loss for target -1.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input1 : Tensor
+        Vectors of shape (N, D) or (D).
+    input2 : Tensor
+        Vectors of the same shape.
+    target : Tensor
+        1 or -1, of shape (N) or ().
+    margin : float, default 0
+        The cosine without a loss for target -1.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `target`.
 
-    Examples:
-        >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
-        tensor(0.2929)
+    Examples
+    --------
+    >>> F.cosine_embedding_loss(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]), torch.tensor([1.0]))
+    tensor(0.2929)
     """
     if target.ndim not in (0, 1) or input1.ndim != target.ndim + 1 or input2.ndim != target.ndim + 1:
         raise RuntimeError(f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found inputs "
@@ -180,19 +234,28 @@ def soft_margin_loss(
 ) -> Tensor:
     """Returns `log(1 + exp(-target * input))`.
 
-    Args:
-        input: scores of any shape.
-        target: 1 or -1, of the same shape.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Scores of any shape.
+    target : Tensor
+        1 or -1, of the same shape.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of `input`.
 
-    Examples:
-        >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
-        tensor(0.4100)
+    Examples
+    --------
+    >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
+    tensor(0.4100)
     """
     return reduced(_map("negative", logsigmoid(target * input)), legacy(size_average, reduce, reduction))
 
@@ -201,20 +264,30 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
                                 reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the mean of the binary cross entropies of classes.
 
-    Args:
-        input: scores of shape (N, C) or (C).
-        target: 0 or 1, of the same shape.
-        weight: the weight of each class, (C).
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Scores of shape (N, C) or (C).
+    target : Tensor
+        0 or 1, of the same shape.
+    weight : Tensor, optional
+        The weight of each class, (C).
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of shape (N).
 
-    Examples:
-        >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]]))
-        tensor(1.4100)
+    Examples
+    --------
+    >>> F.multilabel_soft_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([[1.0, 0.0]]))
+    tensor(1.4100)
     """
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
@@ -236,22 +309,34 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
                       size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns the mean over all classes but the target of `max(0, margin - x[target] + x)**p`.
 
-    Args:
-        input: scores of shape (N, C) or (C).
-        target: int64 classes of shape (N) or ().
-        p: the exponent, 1 or 2.
-        margin: the least difference without a loss.
-        weight: the weight of each class, (C).
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Scores of shape (N, C) or (C).
+    target : Tensor
+        int64 classes of shape (N) or ().
+    p : int, default 1
+        The exponent, 1 or 2.
+    margin : float, default 1.0
+        The least difference without a loss.
+    weight : Tensor, optional
+        The weight of each class, (C).
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of shape (N).
 
-    Examples:
-        >>> F.multi_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([0]))
-        tensor(1.5000)
+    Examples
+    --------
+    >>> F.multi_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([0]))
+    tensor(1.5000)
     """
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -274,19 +359,28 @@ def multilabel_margin_loss(
     """Returns the sum of `max(0, 1 - x[y] + x[k])` over targets y and other classes k, divided by the number of
     classes.
 
-    Args:
-        input: scores of shape (N, C) or (C).
-        target: int64 classes of the same shape; those from the first -1 on do not count.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    input : Tensor
+        Scores of shape (N, C) or (C).
+    target : Tensor
+        int64 classes of the same shape; those from the first -1 on do not count.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of shape (N).
 
-    Examples:
-        >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
-        tensor(0.5000)
+    Examples
+    --------
+    >>> F.multilabel_margin_loss(torch.tensor([[0.1, 0.2, 0.4]]), torch.tensor([[2, -1, 0]]))
+    tensor(0.5000)
     """
     x, y = _classes("multilabel_margin_loss", input, target, True)
     ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
@@ -307,24 +401,38 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
                         reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `max(0, |anchor - positive| - |anchor - negative| + margin)`.
 
-    Args:
-        anchor: vectors of shape (N, D) or (D).
-        positive: vectors of the same shape that should be near.
-        negative: vectors of the same shape that should be far.
-        margin: the least difference of distances without a loss.
-        p: the order of the norm.
-        eps: what is added to each difference.
-        swap: whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
-        size_average: deprecated; `reduction` takes its place.
-        reduce: deprecated; `reduction` takes its place.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    anchor : Tensor
+        Vectors of shape (N, D) or (D).
+    positive : Tensor
+        Vectors of the same shape that should be near.
+    negative : Tensor
+        Vectors of the same shape that should be far.
+    margin : float, default 1.0
+        The least difference of distances without a loss.
+    p : float, default 2
+        The order of the norm.
+    eps : float, default 1e-06
+        What is added to each difference.
+    swap : bool, default False
+        Whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
+    size_average : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduce : bool, optional
+        Deprecated; `reduction` takes its place.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of shape (N).
 
-    Examples:
-        >>> F.triplet_margin_loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
-        tensor(1.0000)
+    Examples
+    --------
+    >>> F.triplet_margin_loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
+    tensor(1.0000)
     """
     return triplet_margin_with_distance_loss(
         anchor, positive, negative, distance_function=lambda a, b: pairwise_distance(a, b, p, eps), margin=margin,
@@ -338,22 +446,33 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       reduction: str = "mean") -> Tensor:  # fmt: skip
     """Returns `triplet_margin_loss` with a distance of the caller's.
 
-    Args:
-        anchor: tensors that the distance takes.
-        positive: tensors that should be near.
-        negative: tensors that should be far.
-        distance_function: a function of two tensors, by default `pairwise_distance`.
-        margin: the least difference of distances without a loss.
-        swap: whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
-        reduction: "mean", "sum", or "none" for the loss of each element.
+    Parameters
+    ----------
+    anchor : Tensor
+        Tensors that the distance takes.
+    positive : Tensor
+        Tensors that should be near.
+    negative : Tensor
+        Tensors that should be far.
+    distance_function : callable, optional
+        A function of two tensors, by default `pairwise_distance`.
+    margin : float, default 1.0
+        The least difference of distances without a loss.
+    swap : bool, default False
+        Whether the distance of positive and negative counts if it is smaller than that of anchor and negative.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each element.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of the shape of a distance.
 
-    Examples:
-        >>> near, far = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
-        >>> F.triplet_margin_with_distance_loss(torch.zeros(1, 2), near, far)
-        tensor(1.0000)
+    Examples
+    --------
+    >>> near, far = torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]])
+    >>> F.triplet_margin_with_distance_loss(torch.zeros(1, 2), near, far)
+    tensor(1.0000)
     """
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -388,21 +507,32 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     """Returns the connectionist temporal classification loss: the negative logarithm of the probability of a label
     sequence, summed over all its alignments with the input (Graves et al., 2006).
 
-    Args:
-        log_probs: (T, N, C) or (T, C) log-probabilities.
-        targets: (N, S), or all of them concatenated.
-        input_lengths: the number of steps of each sample.
-        target_lengths: the number of labels of each sample.
-        blank: the index of the blank class.
-        reduction: "mean", "sum", or "none" for the loss of each sample.
-        zero_infinity: whether sequences without an alignment have loss 0 instead of infinity.
+    Parameters
+    ----------
+    log_probs : Tensor
+        (T, N, C) or (T, C) log-probabilities.
+    targets : Tensor
+        (N, S), or all of them concatenated.
+    input_lengths : int
+        The number of steps of each sample.
+    target_lengths : int
+        The number of labels of each sample.
+    blank : int, default 0
+        The index of the blank class.
+    reduction : str, default "mean"
+        "mean", "sum", or "none" for the loss of each sample.
+    zero_infinity : bool, default False
+        Whether sequences without an alignment have loss 0 instead of infinity.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions, or of shape (N).
 
-    Examples:
-        >>> F.ctc_loss(torch.log(torch.full((2, 1, 2), 0.5)), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
-        tensor(0.2877)
+    Examples
+    --------
+    >>> F.ctc_loss(torch.log(torch.full((2, 1, 2), 0.5)), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    tensor(0.2877)
     """
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs

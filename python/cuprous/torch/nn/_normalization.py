@@ -90,22 +90,33 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
                bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
     """Returns the input with its last dimensions normalized to mean 0 and variance 1, and then scaled and shifted.
 
-    Args:
-        input: a tensor of shape (..., *normalized_shape), of a floating dtype.
-        normalized_shape: the extents of the dimensions that are normalized together.
-        weight: the factors, of shape `normalized_shape`; None for 1.
-        bias: the shifts, of shape `normalized_shape`; None for 0.
-        eps: what is added to the variance before its root is taken.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (..., *normalized_shape), of a floating dtype.
+    normalized_shape : sequence of ints
+        The extents of the dimensions that are normalized together.
+    weight : Tensor, optional
+        The factors, of shape `normalized_shape`; None for 1.
+    bias : Tensor, optional
+        The shifts, of shape `normalized_shape`; None for 0.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: if the input's shape does not end with `normalized_shape`.
+    Raises
+    ------
+    RuntimeError
+        If the input's shape does not end with `normalized_shape`.
 
-    Examples:
-        >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
-        tensor([[-1.0000,  1.0000]])
+    Examples
+    --------
+    >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
+    tensor([[-1.0000,  1.0000]])
     """
     dims = _trailing("layer_norm", input, normalized_shape)
     shape = input.dims[-len(dims) :]
@@ -121,18 +132,26 @@ def rms_norm(
 ) -> Tensor:
     """Returns the input divided by the root mean square of its last dimensions, and then scaled.
 
-    Args:
-        input: a tensor of shape (..., *normalized_shape), of a floating dtype.
-        normalized_shape: the extents of the dimensions that are normalized together.
-        weight: the factors, of shape `normalized_shape`; None for 1.
-        eps: what is added to the mean square, by default the dtype's epsilon.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (..., *normalized_shape), of a floating dtype.
+    normalized_shape : sequence of ints
+        The extents of the dimensions that are normalized together.
+    weight : Tensor, optional
+        The factors, of shape `normalized_shape`; None for 1.
+    eps : float, optional
+        What is added to the mean square, by default the dtype's epsilon.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.rms_norm(torch.tensor([[3.0, 3.0]]), (2,))
-        tensor([[1., 1.]])
+    Examples
+    --------
+    >>> F.rms_norm(torch.tensor([[3.0, 3.0]]), (2,))
+    tensor([[1., 1.]])
     """
     dims = _trailing("rms_norm", input, normalized_shape)
     x = _to_float32(input)
@@ -169,27 +188,42 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     Training uses the statistics of the batch and updates the running ones. Otherwise the running statistics are
     used.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        running_mean: the running means, (C); None for those of the batch alone.
-        running_var: the running variances, (C); None for those of the batch alone.
-        weight: the factors, (C); None for 1.
-        bias: the shifts, (C); None for 0.
-        training: whether the batch's statistics are used.
-        momentum: the part of the batch's statistics in the updated running ones.
-        eps: what is added to the variance before its root is taken.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    running_mean : Tensor or None
+        The running means, (C); None for those of the batch alone.
+    running_var : Tensor or None
+        The running variances, (C); None for those of the batch alone.
+    weight : Tensor, optional
+        The factors, (C); None for 1.
+    bias : Tensor, optional
+        The shifts, (C); None for 0.
+    training : bool, default False
+        Whether the batch's statistics are used.
+    momentum : float, default 0.1
+        The part of the batch's statistics in the updated running ones.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        ValueError: if there is one value for each channel in training.
-        RuntimeError: if statistics or parameters do not match the number of channels.
+    Raises
+    ------
+    ValueError
+        If there is one value for each channel in training.
+    RuntimeError
+        If statistics or parameters do not match the number of channels.
 
-    Examples:
-        >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
-        tensor([[-1.0000],
-                [ 1.0000]])
+    Examples
+    --------
+    >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
     x, n = _to_float32(input), input.ndim
@@ -217,22 +251,34 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     """Returns the input with each channel of each sample normalized to mean 0 and variance 1, and then scaled and
     shifted.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        running_mean: the running means, (C), or None.
-        running_var: the running variances, (C), or None.
-        weight: the factors, (C); None for 1.
-        bias: the shifts, (C); None for 0.
-        use_input_stats: whether the statistics of the samples are used; the running ones otherwise.
-        momentum: the part of the batch's statistics in the updated running ones.
-        eps: what is added to the variance before its root is taken.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    running_mean : Tensor, optional
+        The running means, (C), or None.
+    running_var : Tensor, optional
+        The running variances, (C), or None.
+    weight : Tensor, optional
+        The factors, (C); None for 1.
+    bias : Tensor, optional
+        The shifts, (C); None for 0.
+    use_input_stats : bool, default True
+        Whether the statistics of the samples are used; the running ones otherwise.
+    momentum : float, default 0.1
+        The part of the batch's statistics in the updated running ones.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.instance_norm(torch.tensor([[[1.0, 3.0]]]))
-        tensor([[[-1.0000,  1.0000]]])
+    Examples
+    --------
+    >>> F.instance_norm(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -258,22 +304,33 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Returns the input with groups of channels of each sample normalized to mean 0 and variance 1, and then scaled and
     shifted.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        num_groups: the number of groups, a divisor of C.
-        weight: the factors, (C); None for 1.
-        bias: the shifts, (C); None for 0.
-        eps: what is added to the variance before its root is taken.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    num_groups : int
+        The number of groups, a divisor of C.
+    weight : Tensor, optional
+        The factors, (C); None for 1.
+    bias : Tensor, optional
+        The shifts, (C); None for 0.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Raises:
-        RuntimeError: if the number of channels is not divisible by the number of groups.
+    Raises
+    ------
+    RuntimeError
+        If the number of channels is not divisible by the number of groups.
 
-    Examples:
-        >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), num_groups=2)
-        tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
+    Examples
+    --------
+    >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), num_groups=2)
+    tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
     """
     if input.ndim < 2 or input.dims[1] % num_groups:
         raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
@@ -289,19 +346,28 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     """Returns the input divided by `(k + alpha * mean of squares of neighboring channels)**beta` (Krizhevsky et al.,
     2012).
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        size: the number of neighboring channels.
-        alpha: the factor.
-        beta: the exponent.
-        k: the summand.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    size : int
+        The number of neighboring channels.
+    alpha : float, default 0.0001
+        The factor.
+    beta : float, default 0.75
+        The exponent.
+    k : float, default 1.0
+        The summand.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.local_response_norm(torch.ones(1, 2, 3), size=2, alpha=1.0, beta=1.0).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> F.local_response_norm(torch.ones(1, 2, 3), size=2, alpha=1.0, beta=1.0).shape
+    torch.Size([1, 2, 3])
     """
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
@@ -315,19 +381,28 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """Returns the input divided by its p-norm along a dimension.
 
-    Args:
-        input: a tensor of any shape, of a floating dtype.
-        p: the order of the norm.
-        dim: the dimension, or several.
-        eps: the least norm that is divided by.
-        out: a tensor of the result's shape to write to.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape, of a floating dtype.
+    p : float, default 2.0
+        The order of the norm.
+    dim : int or tuple of ints, default 1
+        The dimension, or several.
+    eps : float, default 1e-12
+        The least norm that is divided by.
+    out : Tensor, optional
+        A tensor of the result's shape to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape and dtype of `input`.
 
-    Examples:
-        >>> F.normalize(torch.tensor([[3.0, 4.0]]))
-        tensor([[0.6000, 0.8000]])
+    Examples
+    --------
+    >>> F.normalize(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
     """
     return write_out(out, _map("divide", input, clamp(_reductions.norm(input, p, dim, True), min=eps)))
 

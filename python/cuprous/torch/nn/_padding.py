@@ -41,25 +41,36 @@ _MODES: dict[str, tuple[Callable[[Tensor, int, int, bool, float], Tensor], Calla
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Returns the input with more elements at the ends of its last dimensions. Negative widths crop.
 
-    Args:
-        input: a tensor of any shape and dtype.
-        pad: the widths before and after each dimension, of the last dimension first.
-        mode: "constant" for a value, "reflect" for the input's elements mirrored at the edge, "replicate" for the edge,
-            or "circular" for those from the other end.
-        value: the value of mode "constant", 0 by default.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of any shape and dtype.
+    pad : sequence of ints
+        The widths before and after each dimension, of the last dimension first.
+    mode : str, default "constant"
+        "constant" for a value, "reflect" for the input's elements mirrored at the edge, "replicate" for the edge, or
+        "circular" for those from the other end.
+    value : float, optional
+        The value of mode "constant", 0 by default.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the dtype of `input`.
 
-    Raises:
-        RuntimeError: for more widths than dimensions, or widths that a mode does not allow.
-        NotImplementedError: for other modes.
+    Raises
+    ------
+    RuntimeError
+        For more widths than dimensions, or widths that a mode does not allow.
+    NotImplementedError
+        For other modes.
 
-    Examples:
-        >>> F.pad(torch.tensor([1, 2]), (1, 2))
-        tensor([0, 1, 2, 0, 0])
-        >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
-        tensor([[2., 1., 2., 3., 2.]])
+    Examples
+    --------
+    >>> F.pad(torch.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    >>> F.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
+    tensor([[2., 1., 2., 3., 2.]])
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")

@@ -158,24 +158,37 @@ def _max_pool(rank: int) -> Callable[..., Any]:
 
     doc = f"""Returns the maximum of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of elements added on both sides, which are smaller than all others.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
-        ceil_mode: whether windows may extend beyond the end.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of elements added on both sides, which are smaller than all others.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
 
-    Raises:
-        RuntimeError: if no window fits into the input.
+    Raises
+    ------
+    RuntimeError
+        If no window fits into the input.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
-        torch.Size([1, 1{", 2" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
+    torch.Size([1, 1{", 2" * rank}])
     """
     return named(max_pool, name, doc)
 
@@ -209,24 +222,36 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
 
     doc = f"""Returns the values of `max_pool{rank}d` at the indices where it found them, and zeros elsewhere.
 
-    Args:
-        input: the maxima, a tensor of shape (N, C, ...) or (C, ...).
-        indices: their int64 indices, a tensor of the same shape.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of elements that were added on both sides.
-        output_size: the extents of the result, by default the least possible.
+    Parameters
+    ----------
+    input : Tensor
+        The maxima, a tensor of shape (N, C, ...) or (C, ...).
+    indices : Tensor
+        Their int64 indices, a tensor of the same shape.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of elements that were added on both sides.
+    output_size : int or tuple of ints, optional
+        The extents of the result, by default the least possible.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...).
 
-    Raises:
-        RuntimeError: for indices of another shape.
+    Raises
+    ------
+    RuntimeError
+        For indices of another shape.
 
-    Examples:
-        >>> maxima, indices = F.max_pool{rank}d(torch.ones(1, 1{", 4" * rank}), 2, return_indices=True)
-        >>> F.{name}(maxima, indices, 2).shape
-        torch.Size([1, 1{", 4" * rank}])
+    Examples
+    --------
+    >>> maxima, indices = F.max_pool{rank}d(torch.ones(1, 1{", 4" * rank}), 2, return_indices=True)
+    >>> F.{name}(maxima, indices, 2).shape
+    torch.Size([1, 1{", 4" * rank}])
     """
     return named(max_unpool, name, doc)
 
@@ -282,24 +307,37 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
 
     doc = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of zeros added on both sides.
-        ceil_mode: whether windows may extend beyond the end.
-        count_include_pad: whether padding counts in the mean.
-        divisor_override: the number by which sums are divided instead.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of zeros added on both sides.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
+    count_include_pad : bool, default True
+        Whether padding counts in the mean.
+    divisor_override : int, optional
+        The number by which sums are divided instead.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...).
 
-    Raises:
-        RuntimeError: if no window fits into the input.
+    Raises
+    ------
+    RuntimeError
+        If no window fits into the input.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
-        torch.Size([1, 1{", 2" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
+    torch.Size([1, 1{", 2" * rank}])
     """
     if rank > 1:
         return named(avg_pool, name, doc)
@@ -329,22 +367,33 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
 
     doc = f"""Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimension{"s" * (rank > 1)}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        norm_type: p.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        ceil_mode: whether windows may extend beyond the end.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    norm_type : float
+        p.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...).
 
-    Raises:
-        RuntimeError: if no window fits into the input.
+    Raises
+    ------
+    RuntimeError
+        If no window fits into the input.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2, 2).shape
-        torch.Size([1, 1{", 2" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2, 2).shape
+    torch.Size([1, 1{", 2" * rank}])
     """
     return named(lp_pool, name, doc)
 
@@ -428,16 +477,22 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
 
     doc = f"""Returns the means of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    output_size : int or sequence of ints
+        The number of windows, one number or one for each dimension; None keeps an extent.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...).
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
-        torch.Size([1, 1{", 2" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
+    torch.Size([1, 1{", 2" * rank}])
     """
     return named(adaptive_avg_pool, name, doc)
 
@@ -464,17 +519,24 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
 
     doc = f"""Returns the maxima of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.
 
-    Args:
-        input: a tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
-        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
+    output_size : int or sequence of ints
+        The number of windows, one number or one for each dimension; None keeps an extent.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
 
-    Examples:
-        >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
-        torch.Size([1, 1{", 2" * rank}])
+    Examples
+    --------
+    >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
+    torch.Size([1, 1{", 2" * rank}])
     """
     return named(adaptive_max_pool, name, doc)
 

@@ -123,16 +123,26 @@ def layers(mode: str, data: Tensor, sizes: Sequence[int], states: Sequence[Tenso
            both: bool, drop: float) -> list[Tensor]:  # fmt: skip
     """Computes all layers over packed steps, as `direction` takes them.
 
-    Args:
-        mode: a key of `MODES`.
-        data: all elements, packed.
-        sizes: the number of rows of each step.
-        states: the first states, (layers·directions, batch, width).
-        weights: the parameters of each layer and direction.
-        both: whether there are two directions.
-        drop: the probability with which outputs of all layers but the last are dropped.
+    Parameters
+    ----------
+    mode : str
+        A key of `MODES`.
+    data : Tensor
+        All elements, packed.
+    sizes : sequence of ints
+        The number of rows of each step.
+    states : sequence of Tensors
+        The first states, (layers·directions, batch, width).
+    weights : sequence of Weights
+        The parameters of each layer and direction.
+    both : bool
+        Whether there are two directions.
+    drop : float
+        The probability with which outputs of all layers but the last are dropped.
 
-    Returns:
+    Returns
+    -------
+    list of Tensors
         The outputs of the last layer, packed, and the last states of all layers.
     """
     last: list[State] = []
@@ -152,15 +162,24 @@ def steps(mode: str, x: Tensor, states: Sequence[Tensor], weights: Sequence[Weig
           drop: float) -> list[Tensor]:  # fmt: skip
     """Computes all layers for (steps, batch, features), by cuDNN's routine if it supports the case.
 
-    Args:
-        mode: a key of `MODES`.
-        x: the inputs.
-        states: the first states, (layers·directions, batch, width).
-        weights: the parameters of each layer and direction.
-        both: whether there are two directions.
-        drop: the probability with which outputs of all layers but the last are dropped.
+    Parameters
+    ----------
+    mode : str
+        A key of `MODES`.
+    x : Tensor
+        The inputs.
+    states : sequence of Tensors
+        The first states, (layers·directions, batch, width).
+    weights : sequence of Weights
+        The parameters of each layer and direction.
+    both : bool
+        Whether there are two directions.
+    drop : float
+        The probability with which outputs of all layers but the last are dropped.
 
-    Returns:
+    Returns
+    -------
+    list of Tensors
         The outputs of the last layer, (steps, batch, directions·width), and the last states of all layers.
     """
     if weights[0][4] is None and x.device_name != "cpu" and backends.cudnn.enabled:

@@ -38,27 +38,40 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
                 antialias: bool = False) -> Tensor:  # fmt: skip
     """Returns the input resampled over its spatial dimensions, which are all but the first two.
 
-    Args:
-        input: a tensor of shape (N, C, W), (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
-        size: the new extents, one number or one for each dimension.
-        scale_factor: the ratio of new to old extents, in place of `size`.
-        mode: "nearest", "nearest-exact" or "area"; "linear" for one spatial dimension, "bilinear" or "bicubic" for two,
-            "trilinear" for three.
-        align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
-        recompute_scale_factor: whether the factor is computed from the rounded extents.
-        antialias: whether smaller results are means over all points that a new point covers, for "bilinear" and
-            "bicubic".
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, W), (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
+    size : int or sequence of ints, optional
+        The new extents, one number or one for each dimension.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
+    mode : {"nearest", "nearest-exact", "area"}, default "nearest"
+        "nearest", "nearest-exact" or "area"; "linear" for one spatial dimension, "bilinear" or "bicubic" for two,
+        "trilinear" for three.
+    align_corners : bool, optional
+        Whether the centers of the corner points are aligned, rather than their outer edges.
+    recompute_scale_factor : bool, optional
+        Whether the factor is computed from the rounded extents.
+    antialias : bool, default False
+        Whether smaller results are means over all points that a new point covers, for "bilinear" and "bicubic".
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...).
 
-    Raises:
-        ValueError: if both or neither of size and scale_factor are given, or their number does not match.
-        NotImplementedError: for modes that do not match the number of dimensions.
+    Raises
+    ------
+    ValueError
+        If both or neither of size and scale_factor are given, or their number does not match.
+    NotImplementedError
+        For modes that do not match the number of dimensions.
 
-    Examples:
-        >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
-        tensor([[[1., 1., 2., 2.]]])
+    Examples
+    --------
+    >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     n = input.ndim - 2
     if mode not in _MODES or n not in (1, 2, 3) or _MODES[mode][0] not in (None, n):
@@ -165,19 +178,28 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
              align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """Returns `interpolate`, of which this is the older name.
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        size: the new extents, one number or one for each dimension.
-        scale_factor: the ratio of new to old extents, in place of `size`.
-        mode: the mode of `interpolate`.
-        align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    size : int or sequence of ints, optional
+        The new extents, one number or one for each dimension.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
+    mode : str, default "nearest"
+        The mode of `interpolate`.
+    align_corners : bool, optional
+        Whether the centers of the corner points are aligned, rather than their outer edges.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...).
 
-    Examples:
-        >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
-        tensor([[[1., 1., 2., 2.]]])
+    Examples
+    --------
+    >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -185,17 +207,24 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Returns `interpolate` with mode "nearest".
 
-    Args:
-        input: a tensor of shape (N, C, ...), of a floating dtype.
-        size: the new extents, one number or one for each dimension.
-        scale_factor: the ratio of new to old extents, in place of `size`.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...), of a floating dtype.
+    size : int or sequence of ints, optional
+        The new extents, one number or one for each dimension.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...).
 
-    Examples:
-        >>> F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
-        tensor([[[1., 1., 2., 2.]]])
+    Examples
+    --------
+    >>> F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
     """
     return interpolate(input, size, scale_factor, "nearest")
 
@@ -203,17 +232,24 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Returns `interpolate` with mode "bilinear" and aligned corners.
 
-    Args:
-        input: a tensor of shape (N, C, H, W), of a floating dtype.
-        size: the new extents, one number or a pair.
-        scale_factor: the ratio of new to old extents, in place of `size`.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, H, W), of a floating dtype.
+    size : int or pair of ints, optional
+        The new extents, one number or a pair.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, H, W).
 
-    Examples:
-        >>> F.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
-        tensor([[[[1., 2., 3.]]]])
+    Examples
+    --------
+    >>> F.upsample_bilinear(torch.tensor([[[[1.0, 3.0]]]]), size=(1, 3))
+    tensor([[[[1., 2., 3.]]]])
     """
     return interpolate(input, size, scale_factor, "bilinear", True)
 
@@ -224,20 +260,28 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Rearranges (*, C · r², H, W) to (*, C, H · r, W · r) (Shi et al., 2016).
 
-    Args:
-        input: a tensor of shape (*, C · r², H, W).
-        upscale_factor: r.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (*, C · r², H, W).
+    upscale_factor : int
+        R.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (*, C, H · r, W · r).
 
-    Raises:
-        RuntimeError: if the number of channels is not divisible by r².
+    Raises
+    ------
+    RuntimeError
+        If the number of channels is not divisible by r².
 
-    Examples:
-        >>> F.pixel_shuffle(torch.arange(4).reshape(1, 4, 1, 1), 2)
-        tensor([[[[0, 1],
-                  [2, 3]]]])
+    Examples
+    --------
+    >>> F.pixel_shuffle(torch.arange(4).reshape(1, 4, 1, 1), 2)
+    tensor([[[[0, 1],
+              [2, 3]]]])
     """
     r = upscale_factor
     if input.ndim < 3:
@@ -257,19 +301,27 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Rearranges (*, C, H · r, W · r) to (*, C · r², H, W).
 
-    Args:
-        input: a tensor of shape (*, C, H · r, W · r).
-        downscale_factor: r.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (*, C, H · r, W · r).
+    downscale_factor : int
+        R.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (*, C · r², H, W).
 
-    Raises:
-        RuntimeError: if the extents are not divisible by r.
+    Raises
+    ------
+    RuntimeError
+        If the extents are not divisible by r.
 
-    Examples:
-        >>> F.pixel_unshuffle(torch.ones(1, 1, 4, 4), 2).shape
-        torch.Size([1, 4, 2, 2])
+    Examples
+    --------
+    >>> F.pixel_unshuffle(torch.ones(1, 1, 4, 4), 2).shape
+    torch.Size([1, 4, 2, 2])
     """
     r = downscale_factor
     if input.ndim < 3:
@@ -287,19 +339,27 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Interleaves the channels of groups (Zhang et al., 2018).
 
-    Args:
-        input: a tensor of shape (N, C, ...).
-        groups: the number of groups, a divisor of C.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, ...).
+    groups : int
+        The number of groups, a divisor of C.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of the shape of `input`.
 
-    Raises:
-        RuntimeError: if the number of channels is not divisible by that of groups.
+    Raises
+    ------
+    RuntimeError
+        If the number of channels is not divisible by that of groups.
 
-    Examples:
-        >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
-        tensor([0, 2, 1, 3])
+    Examples
+    --------
+    >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
     """
     n, c, *rest = input.dims
     if groups <= 0 or c % groups:
@@ -313,22 +373,31 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """Returns the sampling points for `grid_sample` under affine maps.
 
-    Args:
-        theta: the maps, of shape (N, 2, 3) for images or (N, 3, 4) for volumes.
-        size: the shape of the output, (N, C, H, W) or (N, C, D, H, W).
-        align_corners: whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
+    Parameters
+    ----------
+    theta : Tensor
+        The maps, of shape (N, 2, 3) for images or (N, 3, 4) for volumes.
+    size : sequence of ints
+        The shape of the output, (N, C, H, W) or (N, C, D, H, W).
+    align_corners : bool, optional
+        Whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, H, W, 2) or (N, D, H, W, 3).
 
-    Raises:
-        ValueError: for shapes that do not match.
+    Raises
+    ------
+    ValueError
+        For shapes that do not match.
 
-    Examples:
-        >>> theta = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-        >>> F.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
-        tensor([[[[-1.,  0.],
-                  [ 1.,  0.]]]])
+    Examples
+    --------
+    >>> theta = torch.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+    >>> F.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
     """
     d = len(size) - 2
     if theta.ndim != 3 or d not in (2, 3) or theta.dims != (size[0], d, d + 1):
@@ -383,24 +452,36 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
                 align_corners: bool | None = None) -> Tensor:  # fmt: skip
     """Returns the input at coordinates from -1 to 1, interpolated.
 
-    Args:
-        input: a tensor of shape (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
-        grid: the coordinates, x first, of shape (N, ..., 2) or (N, ..., 3).
-        mode: "bilinear", "nearest" or, for images, "bicubic".
-        padding_mode: values outside of the input: "zeros", "border" or "reflection".
-        align_corners: whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
+    grid : Tensor
+        The coordinates, x first, of shape (N, ..., 2) or (N, ..., 3).
+    mode : str, default "bilinear"
+        "bilinear", "nearest" or, for images, "bicubic".
+    padding_mode : str, default "zeros"
+        Values outside of the input: "zeros", "border" or "reflection".
+    align_corners : bool, optional
+        Whether -1 and 1 are the centers of the outermost points, rather than their outer edges.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (N, C, ...), with the extents of `grid`.
 
-    Raises:
-        ValueError: for other modes.
-        RuntimeError: for shapes that do not match, and for bicubic in three dimensions.
+    Raises
+    ------
+    ValueError
+        For other modes.
+    RuntimeError
+        For shapes that do not match, and for bicubic in three dimensions.
 
-    Examples:
-        >>> image = torch.tensor([[[[1.0, 3.0]]]])
-        >>> F.grid_sample(image, torch.tensor([[[[0.0, 0.0]]]]), align_corners=True)
-        tensor([[[[2.]]]])
+    Examples
+    --------
+    >>> image = torch.tensor([[[[1.0, 3.0]]]])
+    >>> F.grid_sample(image, torch.tensor([[[[0.0, 0.0]]]]), align_corners=True)
+    tensor([[[[2.]]]])
     """
     if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(f"[grid_sample] mode {mode!r} with padding_mode {padding_mode!r} is not known")

@@ -45,8 +45,10 @@ def sync_batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Ten
     """Normalizes each channel (dimension 1) to mean 0 and variance 1 over the batches of all ranks, which may differ in
     size, then scales and shifts it.
 
-    Raises:
-        ValueError: if there is one value for each channel.
+    Raises
+    ------
+    ValueError
+        If there is one value for each channel.
     """
     _check_channels(
         "sync_batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias

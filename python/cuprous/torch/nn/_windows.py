@@ -21,8 +21,10 @@ _MOST_BETWEEN = 1.6
 def per_axis(name: str, given: Any, rank: int) -> list[int]:
     """Returns one number for each dimension, given as one number for all or as a sequence.
 
-    Raises:
-        RuntimeError: if there are too few or too many numbers.
+    Raises
+    ------
+    RuntimeError
+        If there are too few or too many numbers.
     """
     if isinstance(given, (tuple, list)):
         values = [operator.index(n) for n in given]
@@ -40,8 +42,10 @@ def per_axis(name: str, given: Any, rank: int) -> list[int]:
 def batched(function: str, input: Tensor, rank: int) -> tuple[Tensor, bool]:
     """Returns the input with a batch dimension, and whether it had one.
 
-    Raises:
-        RuntimeError: for another number of dimensions.
+    Raises
+    ------
+    RuntimeError
+        For another number of dimensions.
     """
     if input.ndim == rank + 2:
         return input, True

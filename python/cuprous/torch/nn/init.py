@@ -21,19 +21,26 @@ _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_tran
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Returns the factor by which a weight's standard deviation is multiplied to compensate for an activation.
 
-    Args:
-        nonlinearity: the name of an activation, such as "relu" or "tanh".
-        param: the parameter of the activation, the slope of "leaky_relu".
+    Parameters
+    ----------
+    nonlinearity : str
+        The name of an activation, such as "relu" or "tanh".
+    param : float, optional
+        The parameter of the activation, the slope of "leaky_relu".
 
-    Returns:
-        A float.
+    Returns
+    -------
+    float
 
-    Raises:
-        ValueError: for an unknown activation.
+    Raises
+    ------
+    ValueError
+        For an unknown activation.
 
-    Examples:
-        >>> nn.init.calculate_gain("tanh")
-        1.6666666666666667
+    Examples
+    --------
+    >>> nn.init.calculate_gain("tanh")
+    1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
@@ -61,19 +68,27 @@ def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = N
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fills the tensor with uniform random numbers.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        a: the lower bound.
-        b: the upper bound, which is not included.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    a : float, default 0.0
+        The lower bound.
+    b : float, default 1.0
+        The upper bound, which is not included.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> x = nn.init.uniform_(torch.empty(3), 5, 6)
-        >>> bool((x >= 5).all())
-        True
+    Examples
+    --------
+    >>> x = nn.init.uniform_(torch.empty(3), 5, 6)
+    >>> bool((x >= 5).all())
+    True
     """
     return tensor.uniform_(a, b, generator=generator)
 
@@ -82,18 +97,26 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fills the tensor with normal random numbers.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        mean: the mean.
-        std: the standard deviation.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> nn.init.normal_(torch.empty(3)).shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> nn.init.normal_(torch.empty(3)).shape
+    torch.Size([3])
     """
     return tensor.normal_(mean, std, generator=generator)
 
@@ -103,21 +126,31 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
                   generator: Any = None) -> Tensor:  # fmt: skip
     """Fills the tensor with normal random numbers within bounds, by inversion of the distribution function.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        mean: the mean.
-        std: the standard deviation.
-        a: the lower bound.
-        b: the upper bound.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    mean : float, default 0.0
+        The mean.
+    std : float, default 1.0
+        The standard deviation.
+    a : float, default -2.0
+        The lower bound.
+    b : float, default 2.0
+        The upper bound.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> x = nn.init.trunc_normal_(torch.empty(3), a=-1, b=1)
-        >>> bool((x.abs() <= 1).all())
-        True
+    Examples
+    --------
+    >>> x = nn.init.trunc_normal_(torch.empty(3), a=-1, b=1)
+    >>> bool((x.abs() <= 1).all())
+    True
     """
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     tensor.uniform_(low, high, generator=generator)
@@ -129,16 +162,22 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills the tensor with a value.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        val: the value.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    val : float
+        The value.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> nn.init.constant_(torch.empty(2), 0.5)
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> nn.init.constant_(torch.empty(2), 0.5)
+    tensor([0.5000, 0.5000])
     """
     return tensor.fill_(val)
 
@@ -147,15 +186,20 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 def zeros_(tensor: Tensor) -> Tensor:
     """Fills the tensor with 0.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> nn.init.zeros_(torch.empty(2))
-        tensor([0., 0.])
+    Examples
+    --------
+    >>> nn.init.zeros_(torch.empty(2))
+    tensor([0., 0.])
     """
     return tensor.fill_(0.0)
 
@@ -164,15 +208,20 @@ def zeros_(tensor: Tensor) -> Tensor:
 def ones_(tensor: Tensor) -> Tensor:
     """Fills the tensor with 1.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Examples:
-        >>> nn.init.ones_(torch.empty(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> nn.init.ones_(torch.empty(2))
+    tensor([1., 1.])
     """
     return tensor.fill_(1.0)
 
@@ -181,19 +230,26 @@ def ones_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Fills a matrix with ones on the diagonal and zeros elsewhere.
 
-    Args:
-        tensor: the matrix to write to.
+    Parameters
+    ----------
+    tensor : Tensor
+        The matrix to write to.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        For another number of dimensions.
 
-    Examples:
-        >>> nn.init.eye_(torch.empty(2, 2))
-        tensor([[1., 0.],
-                [0., 1.]])
+    Examples
+    --------
+    >>> nn.init.eye_(torch.empty(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -204,20 +260,29 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     """Fills the tensor with uniform random numbers of variance `2 gain² / (fan in + fan out)` (Glorot and Bengio,
     2010).
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        gain: the factor of the standard deviation.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    gain : float, default 1.0
+        The factor of the standard deviation.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for fewer than two dimensions.
+    Raises
+    ------
+    ValueError
+        For fewer than two dimensions.
 
-    Examples:
-        >>> nn.init.xavier_uniform_(torch.empty(2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.init.xavier_uniform_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
@@ -226,20 +291,29 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fills the tensor with normal random numbers of variance `2 gain² / (fan in + fan out)` (Glorot and Bengio, 2010).
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        gain: the factor of the standard deviation.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    gain : float, default 1.0
+        The factor of the standard deviation.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for fewer than two dimensions.
+    Raises
+    ------
+    ValueError
+        For fewer than two dimensions.
 
-    Examples:
-        >>> nn.init.xavier_normal_(torch.empty(2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.init.xavier_normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
     """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
@@ -255,22 +329,33 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
                      generator: Any = None) -> Tensor:  # fmt: skip
     """Fills the tensor with uniform random numbers of variance `gain² / fan` (He et al., 2015).
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        a: the slope of "leaky_relu".
-        mode: the fan: "fan_in" or "fan_out".
-        nonlinearity: the activation, whose gain is used.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    a : float, default 0
+        The slope of "leaky_relu".
+    mode : str, default "fan_in"
+        The fan: "fan_in" or "fan_out".
+    nonlinearity : str, default "leaky_relu"
+        The activation, whose gain is used.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for another mode, or fewer than two dimensions.
+    Raises
+    ------
+    ValueError
+        For another mode, or fewer than two dimensions.
 
-    Examples:
-        >>> nn.init.kaiming_uniform_(torch.empty(2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.init.kaiming_uniform_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
     """
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -283,22 +368,33 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
                     generator: Any = None) -> Tensor:  # fmt: skip
     """Fills the tensor with normal random numbers of variance `gain² / fan` (He et al., 2015).
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        a: the slope of "leaky_relu".
-        mode: the fan: "fan_in" or "fan_out".
-        nonlinearity: the activation, whose gain is used.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    a : float, default 0
+        The slope of "leaky_relu".
+    mode : str, default "fan_in"
+        The fan: "fan_in" or "fan_out".
+    nonlinearity : str, default "leaky_relu"
+        The activation, whose gain is used.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for another mode, or fewer than two dimensions.
+    Raises
+    ------
+    ValueError
+        For another mode, or fewer than two dimensions.
 
-    Examples:
-        >>> nn.init.kaiming_normal_(torch.empty(2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.init.kaiming_normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
     """
     if 0 in tensor.dims:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=2)
@@ -312,21 +408,30 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
     The tensor is treated as a matrix with its first dimension as rows. The QR decomposition runs on the host.
 
-    Args:
-        tensor: the tensor to write to, of a floating dtype.
-        gain: the length.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor to write to, of a floating dtype.
+    gain : float, default 1
+        The length.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for fewer than two dimensions.
+    Raises
+    ------
+    ValueError
+        For fewer than two dimensions.
 
-    Examples:
-        >>> x = nn.init.orthogonal_(torch.empty(2, 2))
-        >>> torch.allclose(x @ x.T, torch.eye(2), atol=1e-5)
-        True
+    Examples
+    --------
+    >>> x = nn.init.orthogonal_(torch.empty(2, 2))
+    >>> torch.allclose(x @ x.T, torch.eye(2), atol=1e-5)
+    True
     """
     import numpy as np
 
@@ -346,19 +451,27 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fills the weights of a convolution so that it preserves as many channels as possible in each group.
 
-    Args:
-        tensor: the weights, of shape (O, C, ...).
-        groups: the number of groups of channels.
+    Parameters
+    ----------
+    tensor : Tensor
+        The weights, of shape (O, C, ...).
+    groups : int, default 1
+        The number of groups of channels.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        For another number of dimensions.
 
-    Examples:
-        >>> nn.init.dirac_(torch.empty(1, 1, 3))
-        tensor([[[0., 1., 0.]]])
+    Examples
+    --------
+    >>> nn.init.dirac_(torch.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -377,21 +490,31 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fills a matrix with normal random numbers, and sets a fraction of each column to 0 (Martens, 2010).
 
-    Args:
-        tensor: the matrix to write to.
-        sparsity: the fraction.
-        std: the standard deviation.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    tensor : Tensor
+        The matrix to write to.
+    sparsity : float
+        The fraction.
+    std : float, default 0.01
+        The standard deviation.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The tensor itself.
 
-    Raises:
-        ValueError: for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        For another number of dimensions.
 
-    Examples:
-        >>> int((nn.init.sparse_(torch.empty(4, 1), sparsity=0.5) == 0).sum())
-        2
+    Examples
+    --------
+    >>> int((nn.init.sparse_(torch.empty(4, 1), sparsity=0.5) == 0).sum())
+    2
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -410,8 +533,10 @@ kaiming_uniform, kaiming_normal, orthogonal = kaiming_uniform_, kaiming_normal_,
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     """Returns the number of inputs ("fan_in") or outputs ("fan_out") of a weight.
 
-    Raises:
-        ValueError: for another mode.
+    Raises
+    ------
+    ValueError
+        For another mode.
     """
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):

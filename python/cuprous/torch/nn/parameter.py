@@ -13,13 +13,17 @@ from cuprous.torch._types import dtype_name, resolve_device
 class Parameter(Tensor):
     """A tensor that `Module.parameters()` returns. It requires a gradient by default.
 
-    Args:
-        data: a tensor, by default an empty one.
-        requires_grad: whether operations on the parameter are recorded for gradients.
+    Parameters
+    ----------
+    data : Tensor, optional
+        A tensor, by default an empty one.
+    requires_grad : bool, default True
+        Whether operations on the parameter are recorded for gradients.
 
-    Examples:
-        >>> nn.Parameter(torch.ones(2)).requires_grad
-        True
+    Examples
+    --------
+    >>> nn.Parameter(torch.ones(2)).requires_grad
+    True
     """
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
@@ -44,14 +48,19 @@ class Parameter(Tensor):
 class UninitializedParameter(Parameter):
     """A parameter whose shape is not known yet. The object stays the same when the shape becomes known.
 
-    Args:
-        requires_grad: whether operations on the result are recorded for gradients.
-        device: the device, by default the default device.
-        dtype: the dtype, by default the default dtype.
+    Parameters
+    ----------
+    requires_grad : bool, default True
+        Whether operations on the result are recorded for gradients.
+    device : device or str, optional
+        The device, by default the default device.
+    dtype : dtype, optional
+        The dtype, by default the default dtype.
 
-    Examples:
-        >>> nn.LazyLinear(5).weight.numel()
-        0
+    Examples
+    --------
+    >>> nn.LazyLinear(5).weight.numel()
+    0
     """
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
@@ -67,15 +76,19 @@ class UninitializedParameter(Parameter):
 class Buffer(Tensor):
     """A tensor that a module registers as a buffer when it is set as an attribute.
 
-    Args:
-        data: a tensor, by default an empty one.
-        persistent: whether `state_dict` contains it.
+    Parameters
+    ----------
+    data : Tensor, optional
+        A tensor, by default an empty one.
+    persistent : bool, default True
+        Whether `state_dict` contains it.
 
-    Examples:
-        >>> module = nn.Module()
-        >>> module.mean = nn.Buffer(torch.zeros(2))
-        >>> list(module.state_dict())
-        ['mean']
+    Examples
+    --------
+    >>> module = nn.Module()
+    >>> module.mean = nn.Buffer(torch.zeros(2))
+    >>> list(module.state_dict())
+    ['mean']
     """
 
     persistent: bool

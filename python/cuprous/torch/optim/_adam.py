@@ -15,30 +15,46 @@ class Adam(Optimizer):
     """An optimizer that divides the running mean of the gradient by the root of that of its square (Kingma and Ba,
     2015).
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        betas: the factors of the running means of the gradient and of its square.
-        eps: what is added to the root of the mean square.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        amsgrad: whether the largest mean square so far is used.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        capturable: has no effect.
-        differentiable: for PyTorch's signature; only False.
-        fused: has no effect.
-        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    lr : float, default 0.001
+        The learning rate.
+    betas : pair of floats, optional
+        The factors of the running means of the gradient and of its square.
+    eps : float, default 1e-08
+        What is added to the root of the mean square.
+    weight_decay : float, default 0
+        The factor of the parameters that is added to the gradients.
+    amsgrad : bool, default False
+        Whether the largest mean square so far is used.
+    foreach : bool, optional
+        Has no effect.
+    maximize : bool, default False
+        Whether to follow the gradients up.
+    capturable : bool, default False
+        Has no effect.
+    differentiable : bool, default False
+        For PyTorch's signature; only False.
+    fused : bool, optional
+        Has no effect.
+    decoupled_weight_decay : bool, default False
+        Whether weight decay multiplies the parameters instead, as in `AdamW`.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Adam([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.9000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.9000])
     """
 
     _decoupled = False
@@ -90,29 +106,44 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        betas: the factors of the running means of the gradient and of its square.
-        eps: what is added to the root of the mean square.
-        weight_decay: the part of the parameters, relative to the learning rate, that a step subtracts.
-        amsgrad: whether the largest mean square so far is used.
-        maximize: whether to follow the gradients up.
-        foreach: has no effect.
-        capturable: has no effect.
-        differentiable: for PyTorch's signature; only False.
-        fused: has no effect.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    lr : float, default 0.001
+        The learning rate.
+    betas : pair of floats, optional
+        The factors of the running means of the gradient and of its square.
+    eps : float, default 1e-08
+        What is added to the root of the mean square.
+    weight_decay : float, default 0.01
+        The part of the parameters, relative to the learning rate, that a step subtracts.
+    amsgrad : bool, default False
+        Whether the largest mean square so far is used.
+    maximize : bool, default False
+        Whether to follow the gradients up.
+    foreach : bool, optional
+        Has no effect.
+    capturable : bool, default False
+        Has no effect.
+    differentiable : bool, default False
+        For PyTorch's signature; only False.
+    fused : bool, optional
+        Has no effect.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.AdamW([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.8970])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.AdamW([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.8970])
     """
 
     _decoupled = True

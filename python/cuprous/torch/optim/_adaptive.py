@@ -32,21 +32,28 @@ _documented = documented({
 class RMSprop(Elementwise):
     """An optimizer that divides the gradient by the root of its running mean square (Hinton, 2012).
 
-    Args:
-        alpha: the factor of the running mean.
-        momentum: the factor of earlier steps.
-        centered: whether the mean is subtracted, so that the divisor is a standard deviation (Graves, 2013).
+    Parameters
+    ----------
+    alpha : float, default 0.99
+        The factor of the running mean.
+    momentum : float, default 0
+        The factor of earlier steps.
+    centered : bool, default False
+        Whether the mean is subtracted, so that the divisor is a standard deviation (Graves, 2013).
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.0000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.0000])
     """
 
     def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.99, eps: float = 1e-8, weight_decay: float = 0,
@@ -79,21 +86,28 @@ class RMSprop(Elementwise):
 class Adagrad(Elementwise):
     """An optimizer that divides the gradient by the root of the sum of its squares (Duchi, Hazan and Singer, 2011).
 
-    Args:
-        lr_decay: how much the learning rate falls with each step.
-        initial_accumulator_value: the first value of the sum.
-        fused: has no effect.
+    Parameters
+    ----------
+    lr_decay : float, default 0
+        How much the learning rate falls with each step.
+    initial_accumulator_value : float, default 0
+        The first value of the sum.
+    fused : bool, optional
+        Has no effect.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.9000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.9000])
     """
 
     def __init__(self, params: Any, lr: float = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
@@ -120,19 +134,24 @@ class Adadelta(Elementwise):
     """An optimizer that multiplies the gradient by the ratio of the root mean squares of earlier steps and of gradients
     (Zeiler, 2012).
 
-    Args:
-        rho: the factor of the running means.
+    Parameters
+    ----------
+    rho : float, default 0.9
+        The factor of the running means.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Adadelta([x])
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.9968])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adadelta([x])
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.9968])
     """
 
     _tensors = ("square_avg", "acc_delta")
@@ -160,16 +179,19 @@ class Adadelta(Elementwise):
 class Adamax(Elementwise):
     """Adam with the running maximum of the gradient in place of its mean square (Kingma and Ba, 2015).
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Adamax([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.9000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adamax([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.9000])
     """
 
     _tensors = ("exp_avg", "exp_inf")
@@ -194,20 +216,26 @@ class Adamax(Elementwise):
 class NAdam(Elementwise):
     """Adam with Nesterov momentum (Dozat, 2016).
 
-    Args:
-        momentum_decay: how much the momentum grows with each step.
-        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+    Parameters
+    ----------
+    momentum_decay : float, default 0.004
+        How much the momentum grows with each step.
+    decoupled_weight_decay : bool, default False
+        Whether weight decay multiplies the parameters instead, as in `AdamW`.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.NAdam([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.8944])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.NAdam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.8944])
     """
 
     _tensors = ("exp_avg", "exp_avg_sq")
@@ -244,19 +272,24 @@ class NAdam(Elementwise):
 class RAdam(Elementwise):
     """Adam that adapts the step only once the variance of its mean square is small enough (Liu et al., 2020).
 
-    Args:
-        decoupled_weight_decay: whether weight decay multiplies the parameters instead, as in `AdamW`.
+    Parameters
+    ----------
+    decoupled_weight_decay : bool, default False
+        Whether weight decay multiplies the parameters instead, as in `AdamW`.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.RAdam([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.4000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.4000])
     """
 
     _tensors = ("exp_avg", "exp_avg_sq")
@@ -294,21 +327,28 @@ def _filled(p: Tensor, value: float) -> Tensor:
 class Rprop(Elementwise):
     """Resilient propagation: the signs of gradients alone decide how far parameters move (Riedmiller and Braun, 1993).
 
-    Args:
-        lr: the first step size of each element.
-        etas: the factors of a step size if the gradient has changed its sign, and if it has kept it.
-        step_sizes: the least and the greatest step size.
+    Parameters
+    ----------
+    lr : float, default 0.01
+        The first step size of each element.
+    etas : pair of floats, optional
+        The factors of a step size if the gradient has changed its sign, and if it has kept it.
+    step_sizes : pair of floats, optional
+        The least and the greatest step size.
 
-    Raises:
-        ValueError: for a negative rate, or factors that are not on both sides of 1.
+    Raises
+    ------
+    ValueError
+        For a negative rate, or factors that are not on both sides of 1.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Rprop([x], lr=0.5)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.5000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Rprop([x], lr=0.5)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.5000])
     """
 
     _tensors: ClassVar[tuple[str, ...]] = ("prev",)

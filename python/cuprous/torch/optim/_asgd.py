@@ -16,28 +16,42 @@ class ASGD(Elementwise):
     """Gradient descent with a falling rate that also keeps the average of the parameters (Polyak and Juditsky, 1992).
     The average is `optimizer.state[parameter]["ax"]`.
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        lambd: how much parameters decay with each step, and how fast the rate falls.
-        alpha: the power by which the rate falls.
-        t0: the step after which parameters are averaged.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
-        differentiable: for PyTorch's signature; only False.
-        capturable: has no effect.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    lr : float, default 0.01
+        The learning rate.
+    lambd : float, default 0.0001
+        How much parameters decay with each step, and how fast the rate falls.
+    alpha : float, default 0.75
+        The power by which the rate falls.
+    t0 : float, default 1000000.0
+        The step after which parameters are averaged.
+    weight_decay : float, default 0
+        The factor of the parameters that is added to the gradients.
+    foreach : bool, optional
+        Has no effect.
+    maximize : bool, default False
+        Whether to follow the gradients up.
+    differentiable : bool, default False
+        For PyTorch's signature; only False.
+    capturable : bool, default False
+        Has no effect.
 
-    Raises:
-        ValueError: for a negative rate or weight decay.
+    Raises
+    ------
+    ValueError
+        For a negative rate or weight decay.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.ASGD([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.4000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.ASGD([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.4000])
     """
 
     _tensors: ClassVar[tuple[str, ...]] = ("ax",)

@@ -22,30 +22,42 @@ class LBFGS(Optimizer):
 
     `step(closure)` runs several iterations, each of which reads the loss. All parameters form one group.
 
-    Args:
-        params: the parameters.
-        lr: the length of a step, relative to the quasi-Newton step.
-        max_iter: the number of iterations of a step.
-        max_eval: the number of evaluations of the loss of a step, by default 1.25 times `max_iter`.
-        tolerance_grad: the largest element of the gradient at which iterations end.
-        tolerance_change: the change of the loss or of the parameters at which iterations end.
-        history_size: the number of changes that are stored.
-        line_search_fn: "strong_wolfe" for a line search, or None.
+    Parameters
+    ----------
+    params : iterable of Tensors
+        The parameters.
+    lr : float, default 1
+        The length of a step, relative to the quasi-Newton step.
+    max_iter : int, default 20
+        The number of iterations of a step.
+    max_eval : int, optional
+        The number of evaluations of the loss of a step, by default 1.25 times `max_iter`.
+    tolerance_grad : float, default 1e-07
+        The largest element of the gradient at which iterations end.
+    tolerance_change : float, default 1e-09
+        The change of the loss or of the parameters at which iterations end.
+    history_size : int, default 100
+        The number of changes that are stored.
+    line_search_fn : str, optional
+        "strong_wolfe" for a line search, or None.
 
-    Raises:
-        ValueError: for several groups of parameters.
+    Raises
+    ------
+    ValueError
+        For several groups of parameters.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
-        >>> def closure():
-        ...     optimizer.zero_grad()
-        ...     loss = (x * x).sum()
-        ...     loss.backward()
-        ...     return loss
-        >>> _ = optimizer.step(closure)
-        >>> bool(x.detach().abs() < 1e-3)
-        True
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.LBFGS([x], line_search_fn="strong_wolfe")
+    >>> def closure():
+    ...     optimizer.zero_grad()
+    ...     loss = (x * x).sum()
+    ...     loss.backward()
+    ...     return loss
+    >>> _ = optimizer.step(closure)
+    >>> bool(x.detach().abs() < 1e-3)
+    True
     """
 
     def __init__(self, params: Any, lr: float = 1, max_iter: int = 20, max_eval: int | None = None,
@@ -79,25 +91,32 @@ class LBFGS(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Runs up to `max_iter` iterations.
 
-        Args:
-            closure: a function that computes the loss and its gradients, and returns the loss.
+        Parameters
+        ----------
+        closure : callable, optional
+            A function that computes the loss and its gradients, and returns the loss.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The first loss.
 
-        Raises:
-            RuntimeError: without a closure.
+        Raises
+        ------
+        RuntimeError
+            Without a closure.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> optimizer = torch.optim.LBFGS([x])
-            >>> def closure():
-            ...     optimizer.zero_grad()
-            ...     loss = (x * x).sum()
-            ...     loss.backward()
-            ...     return loss
-            >>> optimizer.step(closure).detach()
-            tensor(9.)
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.LBFGS([x])
+        >>> def closure():
+        ...     optimizer.zero_grad()
+        ...     loss = (x * x).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> optimizer.step(closure).detach()
+        tensor(9.)
         """
         if closure is None:
             raise RuntimeError("LBFGS needs a closure that computes the loss and its gradients")

@@ -26,26 +26,38 @@ class Adafactor(Elementwise):
     """Adam with the second moments of matrices stored as one vector of rows and one of columns (Shazeer and Stern,
     2018).
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the bound of the relative step size.
-        beta2_decay: the power of the step number that new second moments count with.
-        eps: the least factor of the moments, by default the dtype's epsilon, and the least size of parameters.
-        d: the bound of the root mean square of a step, before the rate.
-        weight_decay: how much parameters decay with each step, times the rate.
-        foreach: has no effect.
-        maximize: whether to follow the gradients up.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    lr : float, default 0.01
+        The bound of the relative step size.
+    beta2_decay : float, default -0.8
+        The power of the step number that new second moments count with.
+    eps : tuple, optional
+        The least factor of the moments, by default the dtype's epsilon, and the least size of parameters.
+    d : float, default 1.0
+        The bound of the root mean square of a step, before the rate.
+    weight_decay : float, default 0.0
+        How much parameters decay with each step, times the rate.
+    foreach : bool, optional
+        Has no effect.
+    maximize : bool, default False
+        Whether to follow the gradients up.
 
-    Raises:
-        ValueError: for settings out of range.
+    Raises
+    ------
+    ValueError
+        For settings out of range.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.Adafactor([x], lr=0.1)
-        >>> (x * x).sum().backward()
-        >>> optimizer.step()
-        >>> x.detach()
-        tensor([2.7000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([2.7000])
     """
 
     def __init__(self, params: Any, lr: float = 1e-2, beta2_decay: float = -0.8,
@@ -118,27 +130,40 @@ def _orthogonal(g: Tensor, coefficients: tuple[float, float, float], steps: int,
 class Muon(Elementwise):
     """An optimizer of matrices: the step is the momentum's nearest orthogonal matrix (Jordan, 2024).
 
-    Args:
-        params: matrices, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        weight_decay: how much parameters decay with each step, times the rate.
-        momentum: the factor of the running mean of gradients.
-        nesterov: whether the gradient is taken after the momentum's step.
-        ns_coefficients: the coefficients of the iteration's polynomial of the powers 1, 3 and 5.
-        eps: the least norm.
-        ns_steps: the number of iterations.
-        adjust_lr_fn: how the rate depends on the shape: "original", which is the default, or "match_rms_adamw".
+    Parameters
+    ----------
+    params : Tensor
+        Matrices, or groups of them as dicts with settings of their own.
+    lr : float, default 0.001
+        The learning rate.
+    weight_decay : float, default 0.1
+        How much parameters decay with each step, times the rate.
+    momentum : float, default 0.95
+        The factor of the running mean of gradients.
+    nesterov : bool, default True
+        Whether the gradient is taken after the momentum's step.
+    ns_coefficients : tuple of floats, optional
+        The coefficients of the iteration's polynomial of the powers 1, 3 and 5.
+    eps : float, default 1e-07
+        The least norm.
+    ns_steps : int, default 5
+        The number of iterations.
+    adjust_lr_fn : str, optional
+        How the rate depends on the shape: "original", which is the default, or "match_rms_adamw".
 
-    Raises:
-        ValueError: for settings out of range, or parameters that are not matrices.
+    Raises
+    ------
+    ValueError
+        For settings out of range, or parameters that are not matrices.
 
-    Examples:
-        >>> x = torch.eye(2, requires_grad=True)
-        >>> optimizer = torch.optim.Muon([x], lr=0.1)
-        >>> x.square().sum().backward()
-        >>> optimizer.step()
-        >>> bool((x.detach().diagonal() < 0.95).all())
-        True
+    Examples
+    --------
+    >>> x = torch.eye(2, requires_grad=True)
+    >>> optimizer = torch.optim.Muon([x], lr=0.1)
+    >>> x.square().sum().backward()
+    >>> optimizer.step()
+    >>> bool((x.detach().diagonal() < 0.95).all())
+    True
     """
 
     _tensors: ClassVar[tuple[str, ...]] = ("momentum_buffer",)

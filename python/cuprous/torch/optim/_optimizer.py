@@ -29,13 +29,17 @@ class Optimizer:
     schedule does not change it. The arguments `foreach`, `fused` and `capturable` select PyTorch's implementations
     and have no effect here.
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        defaults: the settings of groups that have none of their own.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    defaults : dict
+        The settings of groups that have none of their own.
 
-    Examples:
-        >>> isinstance(torch.optim.SGD([torch.zeros(2)]), torch.optim.Optimizer)
-        True
+    Examples
+    --------
+    >>> isinstance(torch.optim.SGD([torch.zeros(2)]), torch.optim.Optimizer)
+    True
     """
 
     #: The last speculative step whose success is not known yet (amp/_speculative.py).
@@ -66,17 +70,22 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with settings of their own.
 
-        Args:
-            param_group: a dict of "params" and of settings.
+        Parameters
+        ----------
+        param_group : dict
+            A dict of "params" and of settings.
 
-        Raises:
-            ValueError: for tensors that are not leaves, or that are already in a group.
+        Raises
+        ------
+        ValueError
+            For tensors that are not leaves, or that are already in a group.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> optimizer.add_param_group({"params": [torch.ones(3)], "lr": 0.01})
-            >>> [group["lr"] for group in optimizer.param_groups]
-            [0.1, 0.01]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> optimizer.add_param_group({"params": [torch.ones(3)], "lr": 0.01})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.1, 0.01]
         """
         params = param_group["params"]
         group = dict(param_group, params=[params] if isinstance(params, Tensor) else list(params))
@@ -101,15 +110,18 @@ class Optimizer:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Sets the gradients of all parameters to None, or to 0.
 
-        Args:
-            set_to_none: whether gradients become None.
+        Parameters
+        ----------
+        set_to_none : bool, default True
+            Whether gradients become None.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> (x * x).sum().backward()
-            >>> torch.optim.SGD([x], lr=0.1).zero_grad()
-            >>> x.grad is None
-            True
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> torch.optim.SGD([x], lr=0.1).zero_grad()
+        >>> x.grad is None
+        True
         """
         for group in map(self._on_parts, self.param_groups):
             if set_to_none:
@@ -122,19 +134,24 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates the parameters once.
 
-        Args:
-            closure: a function that computes the loss and its gradients again, and returns the loss.
+        Parameters
+        ----------
+        closure : callable, optional
+            A function that computes the loss and its gradients again, and returns the loss.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The result of `closure`, or None.
 
-        Examples:
-            >>> x = torch.tensor([3.0], requires_grad=True)
-            >>> optimizer = torch.optim.SGD([x], lr=0.1)
-            >>> (x * x).sum().backward()
-            >>> optimizer.step()
-            >>> x.detach()
-            tensor([2.4000])
+        Examples
+        --------
+        >>> x = torch.tensor([3.0], requires_grad=True)
+        >>> optimizer = torch.optim.SGD([x], lr=0.1)
+        >>> (x * x).sum().backward()
+        >>> optimizer.step()
+        >>> x.detach()
+        tensor([2.4000])
         """
         if self._unresolved is not None:
             self._unresolved.resolve()
@@ -167,34 +184,44 @@ class Optimizer:
     def register_step_pre_hook(self, hook: Any) -> Any:
         """Registers a function that is called before each step.
 
-        Args:
-            hook: a function of the optimizer, the tuple of arguments and the dict of keyword arguments.
+        Parameters
+        ----------
+        hook : callable
+            A function of the optimizer, the tuple of arguments and the dict of keyword arguments.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)])
-            >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
-            >>> optimizer.step()
-            before
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+        >>> optimizer.step()
+        before
         """
         return registered(self._pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> Any:
         """Registers a function that is called after each step.
 
-        Args:
-            hook: a function of the optimizer, the tuple of arguments and the dict of keyword arguments.
+        Parameters
+        ----------
+        hook : callable
+            A function of the optimizer, the tuple of arguments and the dict of keyword arguments.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)])
-            >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
-            >>> optimizer.step()
-            after
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)])
+        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
+        >>> optimizer.step()
+        after
         """
         return registered(self._step_hooks, hook)
 
@@ -202,12 +229,15 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Returns the state and the settings, with parameters as numbers.
 
-        Returns:
+        Returns
+        -------
+        dict
             A dict of "state" and "param_groups".
 
-        Examples:
-            >>> torch.optim.SGD([torch.zeros(2)], lr=0.1).state_dict()["param_groups"][0]["lr"]
-            0.1
+        Examples
+        --------
+        >>> torch.optim.SGD([torch.zeros(2)], lr=0.1).state_dict()["param_groups"][0]["lr"]
+        0.1
         """
         if self._unresolved is not None:
             self._unresolved.resolve()
@@ -228,17 +258,22 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores a state of an optimizer with parameters of the same shapes.
 
-        Args:
-            state_dict: what `state_dict` returned.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
 
-        Raises:
-            ValueError: if the sizes of the groups differ.
+        Raises
+        ------
+        ValueError
+            If the sizes of the groups differ.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> optimizer.load_state_dict(torch.optim.SGD([torch.ones(2)], lr=0.5).state_dict())
-            >>> optimizer.param_groups[0]["lr"]
-            0.5
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> optimizer.load_state_dict(torch.optim.SGD([torch.ones(2)], lr=0.5).state_dict())
+        >>> optimizer.param_groups[0]["lr"]
+        0.5
         """
         saved = state_dict["param_groups"]
         if [len(g["params"]) for g in saved] != [len(g["params"]) for g in self.param_groups]:
@@ -282,8 +317,10 @@ def _of(p: Any, value: Any) -> Any:
 def _part_of(p: Any, name: str, value: Any) -> Any:
     """Returns this rank's part of an entry of the state.
 
-    Raises:
-        ValueError: for a whole tensor, or one that is distributed in another way.
+    Raises
+    ------
+    ValueError
+        For a whole tensor, or one that is distributed in another way.
     """
     if isinstance(value, Sharded):
         if not isinstance(p, Sharded) or p.like(value._local).placements != value.placements:  # type: ignore[attr-defined]

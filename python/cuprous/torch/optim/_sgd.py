@@ -13,30 +13,44 @@ _map, _overwrite, _update = _core.t_map, _core.t_map_inplace, _core.t_update
 class SGD(Optimizer):
     """Gradient descent with optional momentum, also Nesterov's, and weight decay.
 
-    Args:
-        params: the parameters, or groups of them as dicts with settings of their own.
-        lr: the learning rate.
-        momentum: the factor of earlier steps.
-        dampening: the part of a gradient that does not count in the momentum.
-        weight_decay: the factor of the parameters that is added to the gradients.
-        nesterov: whether the gradient is taken after the momentum's step.
-        maximize: whether to follow the gradients up.
-        foreach: has no effect.
-        differentiable: for PyTorch's signature; only False.
-        fused: has no effect.
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts
+        The parameters, or groups of them as dicts with settings of their own.
+    lr : float, default 0.001
+        The learning rate.
+    momentum : float, default 0
+        The factor of earlier steps.
+    dampening : float, default 0
+        The part of a gradient that does not count in the momentum.
+    weight_decay : float, default 0
+        The factor of the parameters that is added to the gradients.
+    nesterov : bool, default False
+        Whether the gradient is taken after the momentum's step.
+    maximize : bool, default False
+        Whether to follow the gradients up.
+    foreach : bool, optional
+        Has no effect.
+    differentiable : bool, default False
+        For PyTorch's signature; only False.
+    fused : bool, optional
+        Has no effect.
 
-    Raises:
-        ValueError: for negative settings, or Nesterov's momentum without momentum.
+    Raises
+    ------
+    ValueError
+        For negative settings, or Nesterov's momentum without momentum.
 
-    Examples:
-        >>> x = torch.tensor([3.0], requires_grad=True)
-        >>> optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
-        >>> for _ in range(2):
-        ...     optimizer.zero_grad()
-        ...     (x * x).sum().backward()
-        ...     optimizer.step()
-        >>> x.detach()
-        tensor([1.3800])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> x.detach()
+    tensor([1.3800])
     """
 
     def __init__(self, params: Any, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,

@@ -23,18 +23,25 @@ def _lerp(average: Tensor, new: Tensor, weight: float) -> Tensor:
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     """Returns a function that computes an exponential moving average.
 
-    Args:
-        decay: the part of the average that remains at each update.
+    Parameters
+    ----------
+    decay : float, default 0.999
+        The part of the average that remains at each update.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of the average, a parameter and the number of updates.
 
-    Raises:
-        ValueError: unless the decay is in [0, 1].
+    Raises
+    ------
+    ValueError
+        Unless the decay is in [0, 1].
 
-    Examples:
-        >>> torch.optim.swa_utils.get_ema_avg_fn(0.9)(torch.tensor(1.0), torch.tensor(2.0), 1)
-        tensor(1.1000)
+    Examples
+    --------
+    >>> torch.optim.swa_utils.get_ema_avg_fn(0.9)(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.1000)
     """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
@@ -44,12 +51,15 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
 def get_swa_avg_fn() -> Callable[..., Tensor]:
     """Returns a function that computes the equal average of all updates.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of the average, a parameter and the number of updates.
 
-    Examples:
-        >>> torch.optim.swa_utils.get_swa_avg_fn()(torch.tensor(1.0), torch.tensor(2.0), 1)
-        tensor(1.5000)
+    Examples
+    --------
+    >>> torch.optim.swa_utils.get_swa_avg_fn()(torch.tensor(1.0), torch.tensor(2.0), 1)
+    tensor(1.5000)
     """
     return lambda average, new, num_averaged: _lerp(average, new, 1 / (float(num_averaged) + 1))
 
@@ -65,17 +75,22 @@ def _all(avg_fn: Callable[..., Tensor]) -> Callable[..., None]:
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     """Returns `get_ema_avg_fn` for lists of parameters, written into the averages.
 
-    Args:
-        decay: the part of the average that remains at each update.
+    Parameters
+    ----------
+    decay : float, default 0.999
+        The part of the average that remains at each update.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of the averages, the parameters and the number of updates.
 
-    Examples:
-        >>> averages = [torch.tensor([1.0])]
-        >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor([2.0])], 1)
-        >>> averages
-        [tensor([1.1000])]
+    Examples
+    --------
+    >>> averages = [torch.tensor([1.0])]
+    >>> torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)(averages, [torch.tensor([2.0])], 1)
+    >>> averages
+    [tensor([1.1000])]
     """
     return _all(get_ema_avg_fn(decay))
 
@@ -83,14 +98,17 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
 def get_swa_multi_avg_fn() -> Callable[..., None]:
     """Returns `get_swa_avg_fn` for lists of parameters, written into the averages.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of the averages, the parameters and the number of updates.
 
-    Examples:
-        >>> averages = [torch.tensor([1.0])]
-        >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor([2.0])], 1)
-        >>> averages
-        [tensor([1.5000])]
+    Examples
+    --------
+    >>> averages = [torch.tensor([1.0])]
+    >>> torch.optim.swa_utils.get_swa_multi_avg_fn()(averages, [torch.tensor([2.0])], 1)
+    >>> averages
+    [tensor([1.5000])]
     """
     return _all(get_swa_avg_fn())
 
@@ -100,24 +118,35 @@ class AveragedModel(Module):
 
     Buffers are averaged only with `use_buffers`; otherwise they are copied from the model.
 
-    Args:
-        model: the model, which is copied.
-        device: the device of the copy, by default that of the model.
-        avg_fn: a function of the average, a parameter and the number of updates; the equal average by default.
-        multi_avg_fn: a function of lists of them, in place of `avg_fn`.
-        use_buffers: whether buffers are averaged as well.
+    Parameters
+    ----------
+    model : Module
+        The model, which is copied.
+    device : device or str, optional
+        The device of the copy, by default that of the model.
+    avg_fn : callable, optional
+        A function of the average, a parameter and the number of updates; the equal average by default.
+    multi_avg_fn : callable, optional
+        A function of lists of them, in place of `avg_fn`.
+    use_buffers : bool, default False
+        Whether buffers are averaged as well.
 
-    Shapes:
-        args: the arguments of the model.
-        kwargs: its keyword arguments.
-        result: that of the averaged model.
+    Shapes
+    ------
+    args
+        The arguments of the model.
+    kwargs
+        Its keyword arguments.
+    result
+        That of the averaged model.
 
-    Examples:
-        >>> model = nn.Linear(3, 2)
-        >>> averaged = torch.optim.swa_utils.AveragedModel(model)
-        >>> averaged.update_parameters(model)
-        >>> averaged(torch.ones(4, 3)).shape
-        torch.Size([4, 2])
+    Examples
+    --------
+    >>> model = nn.Linear(3, 2)
+    >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+    >>> averaged.update_parameters(model)
+    >>> averaged(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
 
     def __init__(self, model: Module, device: Any = None, avg_fn: Callable[..., Tensor] | None = None,
@@ -140,15 +169,18 @@ class AveragedModel(Module):
     def update_parameters(self, model: Module) -> None:
         """Updates the averages with the model's parameters.
 
-        Args:
-            model: the model.
+        Parameters
+        ----------
+        model : Module
+            The model.
 
-        Examples:
-            >>> model = nn.Linear(3, 2)
-            >>> averaged = torch.optim.swa_utils.AveragedModel(model)
-            >>> averaged.update_parameters(model)
-            >>> averaged.n_averaged
-            tensor(1)
+        Examples
+        --------
+        >>> model = nn.Linear(3, 2)
+        >>> averaged = torch.optim.swa_utils.AveragedModel(model)
+        >>> averaged.update_parameters(model)
+        >>> averaged.n_averaged
+        tensor(1)
         """
         count = int(self.n_averaged)
         with no_grad():
@@ -176,24 +208,33 @@ class AveragedModel(Module):
 class SWALR(LRScheduler):
     """A scheduler that changes the rate to a constant one.
 
-    Args:
-        optimizer: the optimizer.
-        swa_lr: the last rate, or one for each group.
-        anneal_epochs: the number of steps of the change.
-        anneal_strategy: "cos" or "linear".
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer.
+    swa_lr : float or list of floats
+        The last rate, or one for each group.
+    anneal_epochs : int, default 10
+        The number of steps of the change.
+    anneal_strategy : {"cos", "linear"}, default "cos"
+        "cos" or "linear".
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for another strategy, or a negative number of steps.
+    Raises
+    ------
+    ValueError
+        For another strategy, or a negative number of steps.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
-        >>> for _ in range(2):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2, anneal_strategy="linear")
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10, anneal_strategy: str = "cos",
@@ -226,16 +267,21 @@ class SWALR(LRScheduler):
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Recomputes the running statistics of batch normalizations, in one pass over the data.
 
-    Args:
-        loader: the batches, or sequences whose first element is a batch.
-        model: the model.
-        device: the device to which batches are moved.
+    Parameters
+    ----------
+    loader : iterable
+        The batches, or sequences whose first element is a batch.
+    model : Module
+        The model.
+    device : device or str, optional
+        The device to which batches are moved.
 
-    Examples:
-        >>> model = nn.Sequential(nn.BatchNorm1d(1))
-        >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
-        >>> model[0].running_mean
-        tensor([2.])
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.BatchNorm1d(1))
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
+    >>> model[0].running_mean
+    tensor([2.])
     """
     layers: dict[Any, Any] = {}
     for module in model.modules():

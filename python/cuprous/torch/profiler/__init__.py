@@ -22,9 +22,10 @@ from cuprous.torch._args import unsupported
 class ProfilerActivity(enum.Enum):
     """A device whose time is measured: CPU or CUDA.
 
-    Examples:
-        >>> torch.profiler.ProfilerActivity.CPU.name
-        'CPU'
+    Examples
+    --------
+    >>> torch.profiler.ProfilerActivity.CPU.name
+    'CPU'
     """
 
     CPU = 0
@@ -34,9 +35,10 @@ class ProfilerActivity(enum.Enum):
 class ProfilerAction(enum.Enum):
     """What the profiler does in a step.
 
-    Examples:
-        >>> torch.profiler.ProfilerAction.RECORD.name
-        'RECORD'
+    Examples
+    --------
+    >>> torch.profiler.ProfilerAction.RECORD.name
+    'RECORD'
     """
 
     NONE = 0
@@ -97,16 +99,20 @@ def _shown(microseconds: float) -> str:
 class record_function:
     """A context manager and decorator that names a part of a program. NVIDIA's tools show it as a range too.
 
-    Args:
-        name: the name.
-        args: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    name : str
+        The name.
+    args : str, optional
+        For PyTorch's signature; only None.
 
-    Examples:
-        >>> with torch.profiler.profile() as profile:
-        ...     with torch.profiler.record_function("step"):
-        ...         x = torch.ones(2) + 1
-        >>> [row.key for row in profile.key_averages()]
-        ['step', 'ProfilerStep*']
+    Examples
+    --------
+    >>> with torch.profiler.profile() as profile:
+    ...     with torch.profiler.record_function("step"):
+    ...         x = torch.ones(2) + 1
+    >>> [row.key for row in profile.key_averages()]
+    ['step', 'ProfilerStep*']
     """
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -142,12 +148,14 @@ def _mark() -> int:
 def kineto_available() -> bool:
     """Returns False, because the profiler is Cuprous's own.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> torch.profiler.kineto_available()
-        False
+    Examples
+    --------
+    >>> torch.profiler.kineto_available()
+    False
     """
     return False
 
@@ -155,12 +163,15 @@ def kineto_available() -> bool:
 def supported_activities() -> set[ProfilerActivity]:
     """Returns the devices whose time is measured.
 
-    Returns:
+    Returns
+    -------
+    set of ProfilerActivity
         A set of `ProfilerActivity`.
 
-    Examples:
-        >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
-        True
+    Examples
+    --------
+    >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+    True
     """
     return set(ProfilerActivity)
 
@@ -169,24 +180,36 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:  # fmt: skip
     """Returns a schedule of cycles of steps.
 
-    Args:
-        wait: the number of idle steps of a cycle.
-        warmup: the number of steps that are discarded then.
-        active: the number of steps that are recorded then.
-        repeat: the number of cycles; 0 for no limit.
-        skip_first: the number of steps before the first cycle.
-        skip_first_wait: whether the first cycle has no idle steps.
+    Parameters
+    ----------
+    wait : int
+        The number of idle steps of a cycle.
+    warmup : int
+        The number of steps that are discarded then.
+    active : int
+        The number of steps that are recorded then.
+    repeat : int, default 0
+        The number of cycles; 0 for no limit.
+    skip_first : int, default 0
+        The number of steps before the first cycle.
+    skip_first_wait : int, default 0
+        Whether the first cycle has no idle steps.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of a step's number.
 
-    Raises:
-        AssertionError: for negative numbers, or if no step is active.
+    Raises
+    ------
+    AssertionError
+        For negative numbers, or if no step is active.
 
-    Examples:
-        >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
-        >>> [plan(step).name for step in range(4)]
-        ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    Examples
+    --------
+    >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(4)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError("Invalid profiler schedule arguments")
@@ -212,20 +235,29 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
                               use_gzip: bool = False) -> Callable[[profile], None]:  # fmt: skip
     """Returns a function for `on_trace_ready` that writes each trace into a folder.
 
-    Args:
-        dir_name: the folder.
-        worker_name: the name of the files, by default that of the machine and the process.
-        use_gzip: for PyTorch's signature; only False.
+    Parameters
+    ----------
+    dir_name : str
+        The folder.
+    worker_name : str, optional
+        The name of the files, by default that of the machine and the process.
+    use_gzip : bool, default False
+        For PyTorch's signature; only False.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of a profile.
 
-    Raises:
-        NotImplementedError: for `use_gzip=True`.
+    Raises
+    ------
+    NotImplementedError
+        For `use_gzip=True`.
 
-    Examples:
-        >>> import tempfile
-        >>> handler = torch.profiler.tensorboard_trace_handler(tempfile.mkdtemp())
+    Examples
+    --------
+    >>> import tempfile
+    >>> handler = torch.profiler.tensorboard_trace_handler(tempfile.mkdtemp())
     """
     if use_gzip:
         raise NotImplementedError("[tensorboard_trace_handler] use_gzip=True is not supported")
@@ -241,29 +273,44 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
 class profile:
     """A context manager that measures all `record_function` parts within it, and the steps between calls of `step()`.
 
-    Args:
-        activities: for PyTorch's signature; it has no effect: the time of all devices is measured.
-        schedule: which steps are recorded, from `schedule`; by default all.
-        on_trace_ready: a function that is called with the profile after each recording.
-        record_shapes: for PyTorch's signature; only False.
-        profile_memory: for PyTorch's signature; only False.
-        with_stack: for PyTorch's signature; only False.
-        with_flops: for PyTorch's signature; only False.
-        with_modules: for PyTorch's signature; only False.
-        experimental_config: for PyTorch's signature; only None.
-        acc_events: for PyTorch's signature; only False.
-        use_cuda: for PyTorch's signature; it has no effect.
+    Parameters
+    ----------
+    activities : iterable of ProfilerActivity, optional
+        For PyTorch's signature; it has no effect: the time of all devices is measured.
+    schedule : callable, optional
+        Which steps are recorded, from `schedule`; by default all.
+    on_trace_ready : callable, optional
+        A function that is called with the profile after each recording.
+    record_shapes : bool, default False
+        For PyTorch's signature; only False.
+    profile_memory : bool, default False
+        For PyTorch's signature; only False.
+    with_stack : bool, default False
+        For PyTorch's signature; only False.
+    with_flops : bool, default False
+        For PyTorch's signature; only False.
+    with_modules : bool, default False
+        For PyTorch's signature; only False.
+    experimental_config : object, optional
+        For PyTorch's signature; only None.
+    acc_events : bool, default False
+        For PyTorch's signature; only False.
+    use_cuda : bool, optional
+        For PyTorch's signature; it has no effect.
 
-    Raises:
-        NotImplementedError: for shapes, memory, stacks, operation counts and modules, which are not recorded, and for
-        events of several recordings together.
+    Raises
+    ------
+    NotImplementedError
+        For shapes, memory, stacks, operation counts and modules, which are not recorded, and for
+    events of several recordings together.
 
-    Examples:
-        >>> with torch.profiler.profile() as profile:
-        ...     with torch.profiler.record_function("step"):
-        ...         x = torch.ones(2) + 1
-        >>> [row.key for row in profile.key_averages()]
-        ['step', 'ProfilerStep*']
+    Examples
+    --------
+    >>> with torch.profiler.profile() as profile:
+    ...     with torch.profiler.record_function("step"):
+    ...         x = torch.ones(2) + 1
+    >>> [row.key for row in profile.key_averages()]
+    ['step', 'ProfilerStep*']
     """
 
     def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None, schedule: Any = None,
@@ -293,13 +340,16 @@ class profile:
     def start(self) -> None:
         """Starts the profile.
 
-        Raises:
-            RuntimeError: if a profile is already running.
+        Raises
+        ------
+        RuntimeError
+            If a profile is already running.
 
-        Examples:
-            >>> profile = torch.profiler.profile()
-            >>> profile.start()
-            >>> profile.stop()
+        Examples
+        --------
+        >>> profile = torch.profiler.profile()
+        >>> profile.start()
+        >>> profile.stop()
         """
         self._begin()
 
@@ -319,11 +369,12 @@ class profile:
     def step(self) -> None:
         """Ends the current step.
 
-        Examples:
-            >>> with torch.profiler.profile() as profile:
-            ...     for _ in range(2):
-            ...         x = torch.ones(2) + 1
-            ...         profile.step()
+        Examples
+        --------
+        >>> with torch.profiler.profile() as profile:
+        ...     for _ in range(2):
+        ...         x = torch.ones(2) + 1
+        ...         profile.step()
         """
         self._finish()
         if self._action(self.step_num) is ProfilerAction.RECORD_AND_SAVE:
@@ -334,10 +385,11 @@ class profile:
     def stop(self) -> None:
         """Ends the profile.
 
-        Examples:
-            >>> profile = torch.profiler.profile()
-            >>> profile.start()
-            >>> profile.stop()
+        Examples
+        --------
+        >>> profile = torch.profiler.profile()
+        >>> profile.start()
+        >>> profile.stop()
         """
         self._finish()
         self._save()
@@ -356,37 +408,48 @@ class profile:
     def events(self) -> list[_Span]:
         """Returns the measured parts of the last recording, in order.
 
-        Returns:
+        Returns
+        -------
+        list
             A list of objects with `name` and times.
 
-        Examples:
-            >>> with torch.profiler.profile() as profile:
-            ...     with torch.profiler.record_function("step"):
-            ...         x = torch.ones(2) + 1
-            >>> [event.name for event in profile.events()]
-            ['step', 'ProfilerStep#0']
+        Examples
+        --------
+        >>> with torch.profiler.profile() as profile:
+        ...     with torch.profiler.record_function("step"):
+        ...         x = torch.ones(2) + 1
+        >>> [event.name for event in profile.events()]
+        ['step', 'ProfilerStep#0']
         """
         return self._saved
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> _Rows:
         """Returns sums and means for each name. All steps count as one name.
 
-        Args:
-            group_by_input_shape: for PyTorch's signature; only False.
-            group_by_stack_n: for PyTorch's signature; only 0.
+        Parameters
+        ----------
+        group_by_input_shape : bool, default False
+            For PyTorch's signature; only False.
+        group_by_stack_n : int, default 0
+            For PyTorch's signature; only 0.
 
-        Returns:
+        Returns
+        -------
+        Rows
             Rows with a method `table()`.
 
-        Raises:
-            NotImplementedError: for groups by shapes or stacks, which are not recorded.
+        Raises
+        ------
+        NotImplementedError
+            For groups by shapes or stacks, which are not recorded.
 
-        Examples:
-            >>> with torch.profiler.profile() as profile:
-            ...     with torch.profiler.record_function("step"):
-            ...         x = torch.ones(2) + 1
-            >>> [row.key for row in profile.key_averages()]
-            ['step', 'ProfilerStep*']
+        Examples
+        --------
+        >>> with torch.profiler.profile() as profile:
+        ...     with torch.profiler.record_function("step"):
+        ...         x = torch.ones(2) + 1
+        >>> [row.key for row in profile.key_averages()]
+        ['step', 'ProfilerStep*']
         """
         if group_by_input_shape or group_by_stack_n:
             raise NotImplementedError("[key_averages] grouping by shapes and stacks is not supported")
@@ -398,17 +461,22 @@ class profile:
     def export_chrome_trace(self, path: str) -> None:
         """Writes the last recording as JSON, for chrome://tracing, ui.perfetto.dev and `cuprous serve`.
 
-        Args:
-            path: the path.
+        Parameters
+        ----------
+        path : str
+            The path.
 
-        Raises:
-            RuntimeError: if nothing has been recorded yet.
+        Raises
+        ------
+        RuntimeError
+            If nothing has been recorded yet.
 
-        Examples:
-            >>> import pathlib, tempfile
-            >>> with torch.profiler.profile() as profile:
-            ...     x = torch.ones(2) + 1
-            >>> profile.export_chrome_trace(str(pathlib.Path(tempfile.mkdtemp()) / "trace.json"))
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> with torch.profiler.profile() as profile:
+        ...     x = torch.ones(2) + 1
+        >>> profile.export_chrome_trace(str(pathlib.Path(tempfile.mkdtemp()) / "trace.json"))
         """
         if self.profile is None:
             raise RuntimeError("[export_chrome_trace] nothing has been recorded yet")

@@ -43,8 +43,10 @@ _KEY_PARTS = 1000
 def checked_key(key: Any) -> Any:
     """Returns the key of a dictionary or set if hashing it takes little time and stack.
 
-    Raises:
-        ValueError: if it is nested too deeply or has too many parts.
+    Raises
+    ------
+    ValueError
+        If it is nested too deeply or has too many parts.
     """
     parts = [(key, 0)]
     for seen in range(_KEY_PARTS):
@@ -132,14 +134,17 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
     These functions are called with whatever arguments a file contains.
 
-    Args:
-        safe_globals: the objects, or pairs of an object and the name that the file uses.
+    Parameters
+    ----------
+    safe_globals : list
+        The objects, or pairs of an object and the name that the file uses.
 
-    Examples:
-        >>> torch.serialization.add_safe_globals([complex])
-        >>> torch.serialization.get_safe_globals()
-        [<class 'complex'>]
-        >>> torch.serialization.clear_safe_globals()
+    Examples
+    --------
+    >>> torch.serialization.add_safe_globals([complex])
+    >>> torch.serialization.get_safe_globals()
+    [<class 'complex'>]
+    >>> torch.serialization.clear_safe_globals()
     """
     _added.update(_path(named) for named in safe_globals)
 
@@ -147,12 +152,15 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 def get_safe_globals() -> list[Any]:
     """Returns the objects that were added.
 
-    Returns:
+    Returns
+    -------
+    list
         A list of objects.
 
-    Examples:
-        >>> torch.serialization.get_safe_globals()
-        []
+    Examples
+    --------
+    >>> torch.serialization.get_safe_globals()
+    []
     """
     return list(_added.values())
 
@@ -160,8 +168,9 @@ def get_safe_globals() -> list[Any]:
 def clear_safe_globals() -> None:
     """Removes the objects that were added.
 
-    Examples:
-        >>> torch.serialization.clear_safe_globals()
+    Examples
+    --------
+    >>> torch.serialization.clear_safe_globals()
     """
     _added.clear()
 
@@ -169,13 +178,16 @@ def clear_safe_globals() -> None:
 class safe_globals:
     """A context manager that allows files to use classes and functions, as `add_safe_globals` does.
 
-    Args:
-        safe_globals: the objects, or pairs of an object and the name that the file uses.
+    Parameters
+    ----------
+    safe_globals : list
+        The objects, or pairs of an object and the name that the file uses.
 
-    Examples:
-        >>> with torch.serialization.safe_globals([complex]):
-        ...     torch.serialization.get_safe_globals()
-        [<class 'complex'>]
+    Examples
+    --------
+    >>> with torch.serialization.safe_globals([complex]):
+    ...     torch.serialization.get_safe_globals()
+    [<class 'complex'>]
     """
 
     def __init__(self, safe_globals: list[Any]) -> None:

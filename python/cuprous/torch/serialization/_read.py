@@ -148,29 +148,42 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     It reads tensors and plain containers. With `weights_only=False` it reads any objects, whose loading may run code
     from the file.
 
-    Args:
-        f: a path, or a file that is open for reading bytes.
-        map_location: the device of the tensors: a device, a dictionary of devices by name, or a function of storage and
-            device name; by default the device that they were on.
-        pickle_module: for PyTorch's signature; only None.
-        weights_only: whether only tensors, plain containers and added classes are read.
-        mmap: has no effect: files are read whole.
-        **pickle_load_args: for PyTorch's signature; none are supported.
+    Parameters
+    ----------
+    f : str or file
+        A path, or a file that is open for reading bytes.
+    map_location : device or str, optional
+        The device of the tensors: a device, a dictionary of devices by name, or a function of storage and device name;
+        by default the device that they were on.
+    pickle_module : module, optional
+        For PyTorch's signature; only None.
+    weights_only : bool or None, default True
+        Whether only tensors, plain containers and added classes are read.
+    mmap : bool, optional
+        Has no effect: files are read whole.
+    **pickle_load_args : any
+        For PyTorch's signature; none are supported.
 
-    Returns:
+    Returns
+    -------
+    object
         The object that was saved.
 
-    Raises:
-        RuntimeError: for a file that is damaged, of another format, or with tensors of a GPU if none is available.
-        pickle.UnpicklingError: for a file with other objects.
+    Raises
+    ------
+    RuntimeError
+        For a file that is damaged, of another format, or with tensors of a GPU if none is available.
+    pickle.UnpicklingError
+        For a file with other objects.
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> torch.save({"x": torch.tensor([1.0, 2.0])}, file)
-        >>> _ = file.seek(0)
-        >>> torch.load(file)
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"x": torch.tensor([1.0, 2.0])}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'x': tensor([1., 2.])}
     """
     if pickle_module is not None or pickle_load_args:
         raise NotImplementedError("[load] pickle_module= and pickle arguments are not supported")

@@ -45,8 +45,10 @@ class _Storage:
     def take(self, tensor: Tensor) -> None:
         """Extends the range to include another tensor.
 
-        Raises:
-            RuntimeError: if the tensor has another dtype than the storage.
+        Raises
+        ------
+        RuntimeError
+            If the tensor has another dtype than the storage.
         """
         if tensor.dtype_name != self.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types: "
@@ -138,23 +140,32 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
     scalars become Python numbers. Other objects, such as whole modules, are pickled: only `load(weights_only=False)`
     reads them, in a process that has their classes. A `state_dict()` is read everywhere.
 
-    Args:
-        obj: the object.
-        f: a path, or a file that is open for writing bytes.
-        pickle_module: for PyTorch's signature; only None or `pickle`.
-        pickle_protocol: for PyTorch's signature; only 2.
+    Parameters
+    ----------
+    obj : object
+        The object.
+    f : str or file
+        A path, or a file that is open for writing bytes.
+    pickle_module : module, optional
+        For PyTorch's signature; only None or `pickle`.
+    pickle_protocol : int, default 2
+        For PyTorch's signature; only 2.
 
-    Raises:
-        NotImplementedError: for other pickles than those of protocol 2.
-        AttributeError: for what is neither a path nor a file.
+    Raises
+    ------
+    NotImplementedError
+        For other pickles than those of protocol 2.
+    AttributeError
+        For what is neither a path nor a file.
 
-    Examples:
-        >>> import io
-        >>> file = io.BytesIO()
-        >>> torch.save({"x": torch.tensor([1.0, 2.0])}, file)
-        >>> _ = file.seek(0)
-        >>> torch.load(file)
-        {'x': tensor([1., 2.])}
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save({"x": torch.tensor([1.0, 2.0])}, file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    {'x': tensor([1., 2.])}
     """
     if pickle_module not in (None, pickle) or pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise NotImplementedError("[save] only pickle, protocol 2 and zip files are supported")

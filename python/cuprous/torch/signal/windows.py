@@ -22,21 +22,32 @@ def _symmetric(name: str, of: Callable[..., Tensor]) -> Callable[..., Tensor]:
         name,
         f"""{summary} It is symmetric unless `sym` is False.
 
-    Args:
-        M: the number of elements.
-        sym: whether the window is symmetric; it is one period of a longer one otherwise.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
-        **settings: {more}
+    Parameters
+    ----------
+    M : int
+        The number of elements.
+    sym : bool, default True
+        Whether the window is symmetric; it is one period of a longer one otherwise.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
+    **settings : any
+        {more}
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (M).
 
-    Examples:
-        >>> torch.signal.windows.{name}(3)[1]
-        tensor(1.)
+    Examples
+    --------
+    >>> torch.signal.windows.{name}(3)[1]
+    tensor(1.)
     """,
     )
 
@@ -50,20 +61,30 @@ def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, 
             requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Returns a Hamming window. It is symmetric unless `sym` is False.
 
-    Args:
-        M: the number of elements.
-        sym: whether the window is symmetric; it is one period of a longer one otherwise.
-        dtype: the floating dtype, by default the default dtype.
-        layout: `torch.strided`, the only layout of tensors.
-        device: the device, by default the default device.
-        requires_grad: whether operations on the result are recorded for gradients.
+    Parameters
+    ----------
+    M : int
+        The number of elements.
+    sym : bool, default True
+        Whether the window is symmetric; it is one period of a longer one otherwise.
+    dtype : dtype, optional
+        The floating dtype, by default the default dtype.
+    layout : layout, optional
+        `torch.strided`, the only layout of tensors.
+    device : device or str, optional
+        The device, by default the default device.
+    requires_grad : bool, default False
+        Whether operations on the result are recorded for gradients.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (M).
 
-    Examples:
-        >>> torch.signal.windows.hamming(3)
-        tensor([0.0800, 1.0000, 0.0800])
+    Examples
+    --------
+    >>> torch.signal.windows.hamming(3)
+    tensor([0.0800, 1.0000, 0.0800])
     """
     return _windows.hamming_window(M, not sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
 

@@ -38,28 +38,42 @@ def sparse_coo_tensor(*args: Any, size: Sequence[int] | None = None, dtype: Any 
                       is_coalesced: bool | None = None, **named: Any) -> SparseTensor:  # fmt: skip
     """Returns a sparse tensor from coordinates and values.
 
-    Args:
-        *args: the indices, a row for each sparse dimension; the values; and possibly the size. Or the size alone.
-        size: the shape, by default the smallest one that has the indices, which are read for it.
-        dtype: the dtype of the values, by default their own.
-        device: the device, by default that of the values.
-        pin_memory: for PyTorch's signature; only False.
-        requires_grad: whether the values are a leaf that requires a gradient.
-        check_invariants: whether indices are compared with the size, which reads them.
-        is_coalesced: whether the indices are sorted and unique.
-        **named: `indices` and `values` by name.
+    Parameters
+    ----------
+    *args : any
+        The indices, a row for each sparse dimension; the values; and possibly the size. Or the size alone.
+    size : sequence of ints, optional
+        The shape, by default the smallest one that has the indices, which are read for it.
+    dtype : dtype, optional
+        The dtype of the values, by default their own.
+    device : device or str, optional
+        The device, by default that of the values.
+    pin_memory : bool, default False
+        For PyTorch's signature; only False.
+    requires_grad : bool, default False
+        Whether the values are a leaf that requires a gradient.
+    check_invariants : bool, optional
+        Whether indices are compared with the size, which reads them.
+    is_coalesced : bool, optional
+        Whether the indices are sorted and unique.
+    **named : any
+        `indices` and `values` by name.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse tensor.
 
-    Raises:
-        RuntimeError: for numbers of indices and values that differ, and with `check_invariants` for an index beyond
-            the size.
+    Raises
+    ------
+    RuntimeError
+        For numbers of indices and values that differ, and with `check_invariants` for an index beyond the size.
 
-    Examples:
-        >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
-        tensor([[0., 0., 3.],
-                [4., 0., 0.]])
+    Examples
+    --------
+    >>> torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)).to_dense()
+    tensor([[0., 0., 3.],
+            [4., 0., 0.]])
     """
     if pin_memory:
         raise NotImplementedError("[sparse_coo_tensor] pin_memory=True is not supported; pin the values")
@@ -116,27 +130,42 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""Returns a sparse matrix with compressed {major[0]}.
 
-    Args:
-        compressed: the offset of each of the {major[0]} among the values, and the number of values.
-        plain: the {major[1]} of the values.
-        values: the values.
-        size: the shape, by default the smallest one that has the indices, which are read for it.
-        dtype: the dtype of the values, by default their own.
-        device: the device, by default that of the values.
-        pin_memory: for PyTorch's signature; only False.
-        requires_grad: whether the values are a leaf that requires a gradient.
-        check_invariants: whether the offsets are checked, which reads them.
+    Parameters
+    ----------
+    compressed : Tensor
+        The offset of each of the {major[0]} among the values, and the number of values.
+    plain : Tensor
+        The {major[1]} of the values.
+    values : Tensor
+        The values.
+    size : int or tuple of ints, optional
+        The shape, by default the smallest one that has the indices, which are read for it.
+    dtype : dtype, optional
+        The dtype of the values, by default their own.
+    device : device or str, optional
+        The device, by default that of the values.
+    pin_memory : bool, default False
+        For PyTorch's signature; only False.
+    requires_grad : bool, default False
+        Whether the values are a leaf that requires a gradient.
+    check_invariants : bool, optional
+        Whether the offsets are checked, which reads them.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse tensor.
 
-    Raises:
-        RuntimeError: for numbers of indices and values that differ.
+    Raises
+    ------
+    RuntimeError
+        For numbers of indices and values that differ.
 
-    Examples:
-        >>> torch.{name}([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2)).to_dense()
-        tensor([[0., {"3" if kind == "sparse_csr" else "4"}.],
-                [{"4" if kind == "sparse_csr" else "3"}., 0.]])
+    Examples
+    --------
+    >>> torch.{name}([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2)).to_dense()
+    tensor([[0., {"3" if kind == "sparse_csr" else "4"}.],
+            [{"4" if kind == "sparse_csr" else "3"}., 0.]])
     """
     return make
 
@@ -149,23 +178,35 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
                              layout: Any = None, **options: Any) -> SparseTensor:  # fmt: skip
     """Returns a sparse matrix with compressed rows or columns.
 
-    Args:
-        compressed_indices: the offsets of the rows or columns.
-        plain_indices: the columns or rows of the values.
-        values: the values.
-        size: the shape.
-        layout: `torch.sparse_csr` or `torch.sparse_csc`.
-        **options: the keywords of `sparse_csr_tensor`.
+    Parameters
+    ----------
+    compressed_indices : Tensor
+        The offsets of the rows or columns.
+    plain_indices : Tensor
+        The columns or rows of the values.
+    values : Tensor
+        The values.
+    size : int or tuple of ints, optional
+        The shape.
+    layout : layout, optional
+        `torch.sparse_csr` or `torch.sparse_csc`.
+    **options : any
+        The keywords of `sparse_csr_tensor`.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse tensor.
 
-    Raises:
-        NotImplementedError: for layouts with blocks.
+    Raises
+    ------
+    NotImplementedError
+        For layouts with blocks.
 
-    Examples:
-        >>> torch.sparse_compressed_tensor([0, 1], [1], [3.0], (1, 2), layout=torch.sparse_csr).to_dense()
-        tensor([[0., 3.]])
+    Examples
+    --------
+    >>> torch.sparse_compressed_tensor([0, 1], [1], [3.0], (1, 2), layout=torch.sparse_csr).to_dense()
+    tensor([[0., 3.]])
     """
     if layout is None:
         raise RuntimeError("expected sparse compressed tensor layout but got none")
@@ -178,17 +219,23 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
 def mm(mat1: Any, mat2: Any) -> Any:
     """Returns the product of a sparse matrix and a dense or sparse one.
 
-    Args:
-        mat1: a matrix.
-        mat2: a matrix; at least one is sparse.
+    Parameters
+    ----------
+    mat1 : Tensor
+        A matrix.
+    mat2 : Tensor
+        A matrix; at least one is sparse.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A dense matrix, or for two sparse ones a sparse matrix.
 
-    Examples:
-        >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
-        tensor([[1.],
-                [1.]])
+    Examples
+    --------
+    >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
+    tensor([[1.],
+            [1.]])
     """
     return _operations.matmul(mat1, mat2)
 
@@ -196,20 +243,29 @@ def mm(mat1: Any, mat2: Any) -> Any:
 def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) -> Any:
     """Returns `beta * mat + alpha * (mat1 @ mat2)`.
 
-    Args:
-        mat: a dense matrix.
-        mat1: a sparse matrix.
-        mat2: a dense matrix.
-        beta: the factor of `mat`.
-        alpha: the factor of the product.
+    Parameters
+    ----------
+    mat : Tensor
+        A dense matrix.
+    mat1 : Tensor
+        A sparse matrix.
+    mat2 : Tensor
+        A dense matrix.
+    beta : float, default 1.0
+        The factor of `mat`.
+    alpha : float, default 1.0
+        The factor of the product.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A dense matrix.
 
-    Examples:
-        >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1), alpha=2.0)
-        tensor([[3.],
-                [3.]])
+    Examples
+    --------
+    >>> torch.sparse.addmm(torch.ones(2, 1), torch.eye(2).to_sparse(), torch.ones(2, 1), alpha=2.0)
+    tensor([[3.],
+            [3.]])
     """
     return _operations.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
@@ -218,20 +274,30 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
                   out: Any = None) -> SparseTensor:  # fmt: skip
     """Returns `beta * input + alpha * (mat1 @ mat2)` at the positions of a sparse matrix.
 
-    Args:
-        input: a sparse matrix.
-        mat1: a dense matrix.
-        mat2: a dense matrix.
-        beta: the factor of `input`.
-        alpha: the factor of the product.
-        out: for PyTorch's signature; only None.
+    Parameters
+    ----------
+    input : Tensor
+        A sparse matrix.
+    mat1 : Tensor
+        A dense matrix.
+    mat2 : Tensor
+        A dense matrix.
+    beta : float, default 1.0
+        The factor of `input`.
+    alpha : float, default 1.0
+        The factor of the product.
+    out : Tensor, optional
+        For PyTorch's signature; only None.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse matrix with the positions of `input`.
 
-    Examples:
-        >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
-        tensor([4., 4.])
+    Examples
+    --------
+    >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
+    tensor([4., 4.])
     """
     if out is not None:
         raise NotImplementedError("[sampled_addmm] out= is not supported; use the result")
@@ -243,17 +309,24 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
 def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     """Returns the sum over all dimensions of a sparse tensor, or over some of them.
 
-    Args:
-        input: a sparse tensor.
-        dim: a dimension or several; None for all.
-        dtype: the dtype of the sum.
+    Parameters
+    ----------
+    input : SparseTensor
+        A sparse tensor.
+    dim : int or tuple of ints, optional
+        A dimension or several; None for all.
+    dtype : dtype, optional
+        The dtype of the sum.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor, or a dense one if no sparse dimension is left.
 
-    Examples:
-        >>> torch.sparse.sum(torch.eye(2).to_sparse())
-        tensor(2.)
+    Examples
+    --------
+    >>> torch.sparse.sum(torch.eye(2).to_sparse())
+    tensor(2.)
     """
     return _operations.total(input, dim, dtype=dtype)
 
@@ -261,17 +334,24 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Returns the softmax of the stored values along a dimension.
 
-    Args:
-        input: a sparse tensor.
-        dim: the dimension.
-        dtype: the dtype in which it is computed.
+    Parameters
+    ----------
+    input : SparseTensor
+        A sparse tensor.
+    dim : int
+        The dimension.
+    dtype : dtype, optional
+        The dtype in which it is computed.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Examples:
-        >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).values()
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).values()
+    tensor([1., 1.])
     """
     return _operations.softmax(input, dim, dtype)
 
@@ -279,17 +359,24 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """Returns the logarithm of the softmax of the stored values along a dimension.
 
-    Args:
-        input: a sparse tensor.
-        dim: the dimension.
-        dtype: the dtype in which it is computed.
+    Parameters
+    ----------
+    input : SparseTensor
+        A sparse tensor.
+    dim : int
+        The dimension.
+    dtype : dtype, optional
+        The dtype in which it is computed.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A sparse tensor.
 
-    Examples:
-        >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), 1).values()
-        tensor([0., 0.])
+    Examples
+    --------
+    >>> torch.sparse.log_softmax(torch.eye(2).to_sparse(), 1).values()
+    tensor([0., 0.])
     """
     return _operations.softmax(input, dim, dtype, logarithm=True)
 
@@ -297,19 +384,27 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: Any = None) -> SparseTensor:
     """Returns a sparse matrix with given diagonals.
 
-    Args:
-        diagonals: a diagonal in each row; element j belongs to column j.
-        offsets: the diagonals: 0 is the main one, positive ones are above it.
-        shape: the shape of the matrix.
-        layout: the layout, by default that of coordinates.
+    Parameters
+    ----------
+    diagonals : Tensor
+        A diagonal in each row; element j belongs to column j.
+    offsets : Tensor
+        The diagonals: 0 is the main one, positive ones are above it.
+    shape : pair of ints
+        The shape of the matrix.
+    layout : layout, optional
+        The layout, by default that of coordinates.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse matrix.
 
-    Examples:
-        >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
-        tensor([[0., 1.],
-                [0., 0.]])
+    Examples
+    --------
+    >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
+    tensor([[0., 1.],
+            [0., 0.]])
     """
     diagonals = diagonals.unsqueeze(0) if diagonals.ndim == 1 else diagonals
     offsets = offsets.reshape(-1)
@@ -324,13 +419,16 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
 class check_sparse_tensor_invariants:
     """Whether the positions of new sparse tensors are checked, within a `with` block or from `enable` on.
 
-    Args:
-        enable: whether they are.
+    Parameters
+    ----------
+    enable : bool, default True
+        Whether they are.
 
-    Examples:
-        >>> with torch.sparse.check_sparse_tensor_invariants():
-        ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
-        True
+    Examples
+    --------
+    >>> with torch.sparse.check_sparse_tensor_invariants():
+    ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    True
     """
 
     _enabled = False
@@ -342,12 +440,14 @@ class check_sparse_tensor_invariants:
     def is_enabled() -> bool:
         """Returns whether positions are checked.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
-            False
+        Examples
+        --------
+        >>> torch.sparse.check_sparse_tensor_invariants.is_enabled()
+        False
         """
         return check_sparse_tensor_invariants._enabled
 
@@ -355,9 +455,10 @@ class check_sparse_tensor_invariants:
     def enable() -> None:
         """Checks positions from now on.
 
-        Examples:
-            >>> torch.sparse.check_sparse_tensor_invariants.enable()
-            >>> torch.sparse.check_sparse_tensor_invariants.disable()
+        Examples
+        --------
+        >>> torch.sparse.check_sparse_tensor_invariants.enable()
+        >>> torch.sparse.check_sparse_tensor_invariants.disable()
         """
         check_sparse_tensor_invariants._enabled = True
 
@@ -365,8 +466,9 @@ class check_sparse_tensor_invariants:
     def disable() -> None:
         """Does not check positions from now on.
 
-        Examples:
-            >>> torch.sparse.check_sparse_tensor_invariants.disable()
+        Examples
+        --------
+        >>> torch.sparse.check_sparse_tensor_invariants.disable()
         """
         check_sparse_tensor_invariants._enabled = False
 
@@ -411,17 +513,23 @@ for _name in (*_operations.FUNCTIONS, *UNARY):
 def smm(input: Any, mat: Tensor) -> SparseTensor:
     """Returns the product of a sparse and a dense matrix as a sparse tensor.
 
-    Args:
-        input: a sparse matrix.
-        mat: a dense matrix.
+    Parameters
+    ----------
+    input : Tensor
+        A sparse matrix.
+    mat : Tensor
+        A dense matrix.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse matrix.
 
-    Examples:
-        >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
-        tensor([[1.],
-                [1.]])
+    Examples
+    --------
+    >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
     """
     return from_dense(tensor_of(_operations.matmul(input, mat)))
 
@@ -429,22 +537,32 @@ def smm(input: Any, mat: Tensor) -> SparseTensor:
 def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> SparseTensor:
     """Returns `beta * input + alpha * (mat1 @ mat2)` as a sparse tensor.
 
-    Args:
-        input: a sparse matrix.
-        mat1: a sparse matrix.
-        mat2: a dense matrix.
-        beta: the factor of `input`.
-        alpha: the factor of the product.
-        out: only None: a sparse tensor is not written to.
+    Parameters
+    ----------
+    input : Tensor
+        A sparse matrix.
+    mat1 : Tensor
+        A sparse matrix.
+    mat2 : Tensor
+        A dense matrix.
+    beta : number, default 1
+        The factor of `input`.
+    alpha : number, default 1
+        The factor of the product.
+    out : Tensor, optional
+        Only None: a sparse tensor is not written to.
 
-    Returns:
+    Returns
+    -------
+    SparseTensor
         A sparse matrix.
 
-    Examples:
-        >>> eye = torch.eye(2).to_sparse()
-        >>> torch.sspaddmm(eye, eye, torch.eye(2)).to_dense()
-        tensor([[2., 0.],
-                [0., 2.]])
+    Examples
+    --------
+    >>> eye = torch.eye(2).to_sparse()
+    >>> torch.sspaddmm(eye, eye, torch.eye(2)).to_dense()
+    tensor([[2., 0.],
+            [0., 2.]])
     """
     unsupported("sspaddmm", out=(out, None))
     found: SparseTensor = _operations.add(

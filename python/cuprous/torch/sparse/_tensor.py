@@ -33,18 +33,25 @@ class SparseTensor:
     `isinstance(x, torch.Tensor)` is True, but a function that does not support sparse tensors raises. Operations are
     composed of those on the values, so gradients flow to the values: `grad` is a sparse tensor of the same positions.
 
-    Args:
-        indices: the positions of the values: for `sparse_coo` a row for each sparse dimension, for `sparse_csr` and
-            `sparse_csc` the offsets of the rows (columns) and the columns (rows) as a tuple.
-        values: the values along the first dimension.
-        size: the shape.
-        kind: the layout.
-        is_coalesced: whether the positions are sorted and unique.
+    Parameters
+    ----------
+    indices : Tensor
+        The positions of the values: for `sparse_coo` a row for each sparse dimension, for `sparse_csr` and `sparse_csc`
+        the offsets of the rows (columns) and the columns (rows) as a tuple.
+    values : Tensor
+        The values along the first dimension.
+    size : sequence of ints
+        The shape.
+    kind : layout
+        The layout.
+    is_coalesced : bool, default False
+        Whether the positions are sorted and unique.
 
-    Examples:
-        >>> x = torch.tensor([[0.0, 2.0]]).to_sparse()
-        >>> x.values()
-        tensor([2.])
+    Examples
+    --------
+    >>> x = torch.tensor([[0.0, 2.0]]).to_sparse()
+    >>> x.values()
+    tensor([2.])
     """
 
     def __init__(self, indices: Any, values: Tensor, size: Sequence[int], kind: layout,

@@ -10,8 +10,10 @@ from cuprous._core import Tensor
 def set_module(obj: Any, mod: str) -> None:
     """Sets the module that an object names as its own.
 
-    Raises:
-        TypeError: if the name is not a string.
+    Raises
+    ------
+    TypeError
+        If the name is not a string.
     """
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
@@ -21,8 +23,10 @@ def set_module(obj: Any, mod: str) -> None:
 def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchanges the contents of two tensors of one shape and dtype. PyTorch exchanges all of their attributes.
 
-    Raises:
-        NotImplementedError: if shapes, dtypes or `requires_grad` differ.
+    Raises
+    ------
+    NotImplementedError
+        If shapes, dtypes or `requires_grad` differ.
     """
     if (t1.dims, t1.dtype, t1.requires_grad) != (t2.dims, t2.dtype, t2.requires_grad):
         raise NotImplementedError("[swap_tensors] is supported for tensors of one shape, dtype and requires_grad")

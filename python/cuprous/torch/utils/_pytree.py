@@ -171,14 +171,21 @@ def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, *, seria
                          flatten_with_keys_fn: Any = None, register_fake_type: bool = True) -> None:  # fmt: skip
     """Makes a class a container. The arguments for serialization are for `treespec_dumps`, which is not supported.
 
-    Args:
-        cls: the class.
-        flatten_fn: returns the parts of an instance, and a context.
-        unflatten_fn: returns an instance made from parts and a context.
-        flatten_with_keys_fn: returns the parts with their steps, and a context.
+    Parameters
+    ----------
+    cls : type
+        The class.
+    flatten_fn : callable
+        Returns the parts of an instance, and a context.
+    unflatten_fn : callable
+        Returns an instance made from parts and a context.
+    flatten_with_keys_fn : callable, optional
+        Returns the parts with their steps, and a context.
 
-    Raises:
-        ValueError: if the class is a container already.
+    Raises
+    ------
+    ValueError
+        If the class is a container already.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -234,8 +241,10 @@ def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tup
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """Returns a container of a form with the given leaves.
 
-    Raises:
-        ValueError: if the number of leaves is another than the form's.
+    Raises
+    ------
+    ValueError
+        If the number of leaves is another than the form's.
     """
     values = list(leaves)
     if len(values) != treespec.num_leaves:
@@ -417,8 +426,10 @@ def _broadcast_to_and_flatten(tree: Any, treespec: TreeSpec, is_leaf: Any = None
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """Is not supported: pickle the form.
 
-    Raises:
-        NotImplementedError: always.
+    Raises
+    ------
+    NotImplementedError
+        Always.
     """
     raise NotImplementedError("[treespec_dumps] is not supported: pickle the TreeSpec")
 

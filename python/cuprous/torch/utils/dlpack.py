@@ -11,15 +11,20 @@ from cuprous.torch._creation import from_dlpack
 def to_dlpack(tensor: Tensor) -> Any:
     """Returns a DLPack capsule of a tensor's memory.
 
-    Args:
-        tensor: the tensor.
+    Parameters
+    ----------
+    tensor : Tensor
+        The tensor.
 
-    Returns:
+    Returns
+    -------
+    PyCapsule
         A capsule.
 
-    Examples:
-        >>> torch.from_dlpack(torch.ones(2)).shape
-        torch.Size([2])
+    Examples
+    --------
+    >>> torch.from_dlpack(torch.ones(2)).shape
+    torch.Size([2])
     """
     capsule: Any = tensor.__dlpack__()
     return capsule

@@ -11,14 +11,20 @@ class FlopCounterMode:
     """The context manager that counts operations in PyTorch. It can be created here, and raises an error when it is
     entered.
 
-    Args:
-        mods: has no effect.
-        depth: has no effect.
-        display: has no effect.
-        custom_mapping: has no effect.
+    Parameters
+    ----------
+    mods : sequence of Modules, optional
+        Has no effect.
+    depth : int, default 2
+        Has no effect.
+    display : bool, default True
+        Has no effect.
+    custom_mapping : dict, optional
+        Has no effect.
 
-    Examples:
-        >>> counter = torch.utils.flop_counter.FlopCounterMode(display=False)
+    Examples
+    --------
+    >>> counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     """
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: Any = None) -> None:
@@ -34,23 +40,28 @@ class FlopCounterMode:
     def get_total_flops(self) -> int:
         """Returns 0, because nothing was counted.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> torch.utils.flop_counter.FlopCounterMode(display=False).get_total_flops()
-            0
+        Examples
+        --------
+        >>> torch.utils.flop_counter.FlopCounterMode(display=False).get_total_flops()
+        0
         """
         return 0
 
     def get_flop_counts(self) -> dict[str, dict[Any, int]]:
         """Returns no counts.
 
-        Returns:
+        Returns
+        -------
+        dict of str to dict
             A dict.
 
-        Examples:
-            >>> counts = torch.utils.flop_counter.FlopCounterMode(display=False).get_flop_counts()
+        Examples
+        --------
+        >>> counts = torch.utils.flop_counter.FlopCounterMode(display=False).get_flop_counts()
         """
         return {"Global": {}}
 

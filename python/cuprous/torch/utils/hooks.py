@@ -12,14 +12,19 @@ def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Returns the hook, marked as one that is lost when its tensor is saved, which PyTorch warns of. All hooks are lost
     here.
 
-    Args:
-        f: the hook.
-
-    Returns:
+    Parameters
+    ----------
+    f : callable
         The hook.
 
-    Examples:
-        >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: 2 * grad)
+    Returns
+    -------
+    callable
+        The hook.
+
+    Examples
+    --------
+    >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: 2 * grad)
     """
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return f

@@ -25,8 +25,10 @@ def _plain(x: Any) -> Any:
 class SummaryWriter:
     """Writes scalars, histograms, images, text and more for TensorBoard, with the methods of tensorboardX.
 
-    Raises:
-        NotImplementedError: for `add_graph` and `add_onnx_graph`, which need PyTorch's graphs.
+    Raises
+    ------
+    NotImplementedError
+        For `add_graph` and `add_onnx_graph`, which need PyTorch's graphs.
     """
 
     def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,

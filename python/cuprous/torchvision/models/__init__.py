@@ -68,14 +68,19 @@ globals().update({weights.__name__: weights for weights in WEIGHTS.values()})
 def list_models(module: Any = None, include: Any = None, exclude: Any = None) -> list[str]:
     """Returns the names of the networks.
 
-    Args:
-        module: lists only networks of this module.
-        include: patterns with wildcards, one of which must match.
-        exclude: patterns with wildcards, none of which may match.
+    Parameters
+    ----------
+    module : module, optional
+        Lists only networks of this module.
+    include : sequence of str, optional
+        Patterns with wildcards, one of which must match.
+    exclude : sequence of str, optional
+        Patterns with wildcards, none of which may match.
 
-    Examples:
-        >>> models.list_models(include="resnet1*")
-        ['resnet101', 'resnet152', 'resnet18']
+    Examples
+    --------
+    >>> models.list_models(include="resnet1*")
+    ['resnet101', 'resnet152', 'resnet18']
     """
 
     def matches(name: str, patterns: Any) -> bool:
@@ -89,12 +94,15 @@ def list_models(module: Any = None, include: Any = None, exclude: Any = None) ->
 def get_model_builder(name: str) -> Callable[..., Any]:
     """Returns the function that creates a network.
 
-    Raises:
-        ValueError: for an unknown name.
+    Raises
+    ------
+    ValueError
+        For an unknown name.
 
-    Examples:
-        >>> models.get_model_builder("resnet18").__name__
-        'resnet18'
+    Examples
+    --------
+    >>> models.get_model_builder("resnet18").__name__
+    'resnet18'
     """
     if name.lower() not in WEIGHTS:
         raise ValueError(f"Unknown model {name}")
@@ -104,11 +112,12 @@ def get_model_builder(name: str) -> Callable[..., Any]:
 def get_model(name: str, **config: Any) -> Any:
     """Returns a network by its name.
 
-    Examples:
-        >>> with torch.device("meta"):
-        ...     model = models.get_model("resnet18", num_classes=10)
-        >>> model.fc.out_features
-        10
+    Examples
+    --------
+    >>> with torch.device("meta"):
+    ...     model = models.get_model("resnet18", num_classes=10)
+    >>> model.fc.out_features
+    10
     """
     return get_model_builder(name)(**config)
 
@@ -116,9 +125,10 @@ def get_model(name: str, **config: Any) -> Any:
 def get_model_weights(name: Any) -> type[WeightsEnum]:
     """Returns the weights of a network, given by its name or function.
 
-    Examples:
-        >>> models.get_model_weights("resnet18").DEFAULT.name
-        'IMAGENET1K_V1'
+    Examples
+    --------
+    >>> models.get_model_weights("resnet18").DEFAULT.name
+    'IMAGENET1K_V1'
     """
     return WEIGHTS[name if isinstance(name, str) else name.__name__]
 
@@ -126,12 +136,15 @@ def get_model_weights(name: Any) -> type[WeightsEnum]:
 def get_weight(name: str) -> WeightsEnum:
     """Returns weights by their full name, such as "ResNet50_Weights.IMAGENET1K_V1".
 
-    Raises:
-        ValueError: for an unknown name.
+    Raises
+    ------
+    ValueError
+        For an unknown name.
 
-    Examples:
-        >>> models.get_weight("ResNet18_Weights.IMAGENET1K_V1").name
-        'IMAGENET1K_V1'
+    Examples
+    --------
+    >>> models.get_weight("ResNet18_Weights.IMAGENET1K_V1").name
+    'IMAGENET1K_V1'
     """
     group, _, member = name.partition(".")
     for weights in WEIGHTS.values():

@@ -49,10 +49,11 @@ def named_network(make: _F, name: str, summary: str) -> _F:
     Module
         The network.
 
-    Examples:
-        >>> model = models.{name}(num_classes=10)
-        >>> list(model.parameters())[-1].shape
-        torch.Size([10])
+    Examples
+    --------
+    >>> model = models.{name}(num_classes=10)
+    >>> list(model.parameters())[-1].shape
+    torch.Size([10])
     """,
     )
 

@@ -195,13 +195,17 @@ def _resnet(name: str) -> Callable[..., ResNet]:
 def make_layers(cfg: list[Any], batch_norm: bool = False) -> nn.Sequential:
     """Returns convolutions and pooling.
 
-    Args:
-        cfg: the channels of convolutions, and "M" for pooling.
-        batch_norm: whether results are normalized.
+    Parameters
+    ----------
+    cfg : list
+        The channels of convolutions, and "M" for pooling.
+    batch_norm : bool, default False
+        Whether results are normalized.
 
-    Examples:
-        >>> len(models.vgg.make_layers([8, "M"]))
-        3
+    Examples
+    --------
+    >>> len(models.vgg.make_layers([8, "M"]))
+    3
     """
     features: list[nn.Module] = []
     channels = 3
@@ -230,19 +234,27 @@ def _vgg(name: str, normalized: bool) -> Callable[..., VGG]:
 def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = False, **options: Any) -> AlexNet:
     """Returns an AlexNet.
 
-    Args:
-        weights: weights to load: a member of `AlexNet_Weights`, or the name of one.
-        progress: whether a download of weights shows how far it is.
-        pretrained: the older name of `weights`; True loads the first ones.
-        options: arguments of `AlexNet`, such as `num_classes`.
+    Parameters
+    ----------
+    weights : Tensor, optional
+        Weights to load: a member of `AlexNet_Weights`, or the name of one.
+    progress : bool, default True
+        Whether a download of weights shows how far it is.
+    pretrained : bool, default False
+        The older name of `weights`; True loads the first ones.
+    **options : any
+        Arguments of `AlexNet`, such as `num_classes`.
 
-    Returns:
+    Returns
+    -------
+    AlexNet
         The network.
 
-    Examples:
-        >>> model = models.alexnet(num_classes=10)
-        >>> list(model.parameters())[-1].shape
-        torch.Size([10])
+    Examples
+    --------
+    >>> model = models.alexnet(num_classes=10)
+    >>> list(model.parameters())[-1].shape
+    torch.Size([10])
     """
     return with_weights(AlexNet(**options), chosen("alexnet", weights, pretrained), progress)
 

@@ -11,9 +11,12 @@ from cuprous.torch import nn
 class IntermediateLayerGetter(nn.ModuleDict):
     """A network's layers up to the last one whose result is needed. It returns the results by their new names.
 
-    Args:
-        model: the network, whose layers are called one after the other.
-        return_layers: the names of layers, and the names of their results.
+    Parameters
+    ----------
+    model : Module
+        The network, whose layers are called one after the other.
+    return_layers : dict of str to str
+        The names of layers, and the names of their results.
     """
 
     def __init__(self, model: nn.Module, return_layers: dict[str, str]) -> None:

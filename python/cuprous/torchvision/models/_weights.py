@@ -66,9 +66,10 @@ def _classification(crop_size: int, resize_size: int, interpolation: str = "bili
 class Weights:
     """A file of weights: its URL, the transforms of its inputs, and what is known of it.
 
-    Examples:
-        >>> models.ResNet18_Weights.DEFAULT.url[-23:]
-        's/resnet18-f37072fd.pth'
+    Examples
+    --------
+    >>> models.ResNet18_Weights.DEFAULT.url[-23:]
+    's/resnet18-f37072fd.pth'
     """
 
     url: str
@@ -79,9 +80,10 @@ class Weights:
 class WeightsEnum(Enum):
     """The files of weights of one model.
 
-    Examples:
-        >>> models.ResNet18_Weights.DEFAULT.name
-        'IMAGENET1K_V1'
+    Examples
+    --------
+    >>> models.ResNet18_Weights.DEFAULT.name
+    'IMAGENET1K_V1'
     """
 
     @property
@@ -104,9 +106,12 @@ class WeightsEnum(Enum):
     def verify(cls, obj: Any) -> Any:
         """Returns a member that is given as such, by name or as None.
 
-        Raises:
-            ValueError: for a name that is not a member's.
-            TypeError: for anything else.
+        Raises
+        ------
+        ValueError
+            For a name that is not a member's.
+        TypeError
+            For anything else.
         """
         if isinstance(obj, str):
             try:

@@ -61,25 +61,38 @@ def create_feature_extractor(model: nn.Module, return_nodes: Any = None, train_r
     """Returns a network whose results are those of modules of a copy of another one. Nothing is traced, so that the
     results of functions cannot be named.
 
-    Args:
-        model: the network.
-        return_nodes: the names of modules, or a dict of them and of the names of their results.
-        train_return_nodes: those in training, with `eval_return_nodes`.
-        eval_return_nodes: those in evaluation.
-        tracer_kwargs: has no effect.
-        suppress_diff_warning: has no effect.
-        concrete_args: has no effect.
+    Parameters
+    ----------
+    model : Module
+        The network.
+    return_nodes : sequence of str or dict, optional
+        The names of modules, or a dict of them and of the names of their results.
+    train_return_nodes : sequence of str or dict, optional
+        Those in training, with `eval_return_nodes`.
+    eval_return_nodes : sequence of str or dict, optional
+        Those in evaluation.
+    tracer_kwargs : dict, optional
+        Has no effect.
+    suppress_diff_warning : bool, default False
+        Has no effect.
+    concrete_args : dict, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Module
         A module that returns a dict.
 
-    Raises:
-        ValueError: for names of no module, and unless the nodes are given for both modes.
+    Raises
+    ------
+    ValueError
+        For names of no module, and unless the nodes are given for both modes.
 
-    Examples:
-        >>> model = models.feature_extraction.create_feature_extractor(nn.Sequential(nn.Linear(2, 3), nn.ReLU()), ["0"])
-        >>> list(model(torch.ones(1, 2)))
-        ['0']
+    Examples
+    --------
+    >>> model = models.feature_extraction.create_feature_extractor(nn.Sequential(nn.Linear(2, 3), nn.ReLU()), ["0"])
+    >>> list(model(torch.ones(1, 2)))
+    ['0']
     """
     if return_nodes is None and (train_return_nodes is None or eval_return_nodes is None):
         raise ValueError(

@@ -25,12 +25,18 @@ def _halved(extents: tuple[int, int]) -> tuple[int, int]:
 class MBConv(nn.Module):
     """Channels that are enlarged, convolved one by one, scaled by their means, and made fewer, added to the input.
 
-    Args:
-        in_channels, out_channels: the channels.
-        expansion_ratio, squeeze_ratio: the channels in between, in terms of the result's.
-        stride: the stride.
-        activation_layer, norm_layer: layers after convolutions.
-        p_stochastic_dropout: the probability with which the block is left out in training.
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        The channels.
+    expansion_ratio, squeeze_ratio : float
+        The channels in between, in terms of the result's.
+    stride : int
+        The stride.
+    activation_layer, norm_layer : callable
+        Layers after convolutions.
+    p_stochastic_dropout : float, default 0.0
+        The probability with which the block is left out in training.
     """
 
     def __init__(self, in_channels: int, out_channels: int, expansion_ratio: float, squeeze_ratio: float, stride: int,
@@ -60,13 +66,19 @@ class MBConv(nn.Module):
 class RelativePositionalMultiHeadAttention(nn.Module):
     """Attention with a bias for each relative position in a square.
 
-    Args:
-        feat_dim: the channels.
-        head_dim: those of a head.
-        max_seq_len: the elements of the square.
+    Parameters
+    ----------
+    feat_dim : int
+        The channels.
+    head_dim : int
+        Those of a head.
+    max_seq_len : int
+        The elements of the square.
 
-    Raises:
-        ValueError: for channels that are no multiple of a head's.
+    Raises
+    ------
+    ValueError
+        For channels that are no multiple of a head's.
     """
 
     def __init__(self, feat_dim: int, head_dim: int, max_seq_len: int) -> None:
@@ -101,19 +113,31 @@ class RelativePositionalMultiHeadAttention(nn.Module):
 class PartitionAttentionLayer(nn.Module):
     """Attention within windows, or among the elements at the same place of all windows, and two linear layers.
 
-    Args:
-        in_channels: the channels.
-        head_dim: those of a head.
-        partition_size: the side of a window, or the number of windows along a side.
-        partition_type: "window" or "grid".
-        grid_size: the extents of the images.
-        mlp_ratio: the channels between the linear layers, in terms of `in_channels`.
-        activation_layer, norm_layer: further layers.
-        attention_dropout, mlp_dropout: probabilities with which elements are set to 0 in training.
-        p_stochastic_dropout: the probability with which a part is left out.
+    Parameters
+    ----------
+    in_channels : int
+        The channels.
+    head_dim : int
+        Those of a head.
+    partition_size : int
+        The side of a window, or the number of windows along a side.
+    partition_type : {"window", "grid"}
+        "window" or "grid".
+    grid_size : pair of ints
+        The extents of the images.
+    mlp_ratio : int
+        The channels between the linear layers, in terms of `in_channels`.
+    activation_layer, norm_layer : callable
+        Further layers.
+    attention_dropout, mlp_dropout : float
+        Probabilities with which elements are set to 0 in training.
+    p_stochastic_dropout : float
+        The probability with which a part is left out.
 
-    Raises:
-        ValueError: for another type.
+    Raises
+    ------
+    ValueError
+        For another type.
     """
 
     def __init__(self, in_channels: int, head_dim: int, partition_size: int, partition_type: str,
@@ -140,8 +164,10 @@ class PartitionAttentionLayer(nn.Module):
     def forward(self, x: Any) -> Any:
         """Returns the images (N, C, H, W) after attention.
 
-        Raises:
-            AssertionError: for extents that are no multiple of a window's.
+        Raises
+        ------
+        AssertionError
+            For extents that are no multiple of a window's.
         """
         if any(extent % self.p for extent in self.grid_size):
             raise AssertionError("Grid size must be divisible by partition size. Got grid size of "
@@ -161,11 +187,26 @@ class PartitionAttentionLayer(nn.Module):
 class MaxVitLayer(nn.Module):
     """A block of convolutions, attention within windows, and attention across them.
 
-    Args:
-        in_channels, out_channels, squeeze_ratio, expansion_ratio, stride: options of the convolutions.
-        norm_layer, activation_layer: further layers.
-        head_dim, mlp_ratio, mlp_dropout, attention_dropout, partition_size, grid_size: options of attention.
-        p_stochastic_dropout: the probability with which a part is left out.
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Options of the convolutions.
+    squeeze_ratio, expansion_ratio : float
+        Options of the convolutions.
+    stride : int
+        Options of the convolutions.
+    norm_layer, activation_layer : callable
+        Further layers.
+    head_dim, mlp_ratio : int
+        Options of attention.
+    mlp_dropout, attention_dropout : float
+        Options of attention.
+    partition_size : int
+        Options of attention.
+    grid_size : pair of ints
+        Options of attention.
+    p_stochastic_dropout : float
+        The probability with which a part is left out.
     """
 
     def __init__(self, in_channels: int, out_channels: int, squeeze_ratio: float, expansion_ratio: float, stride: int,
@@ -192,15 +233,31 @@ class MaxVitLayer(nn.Module):
 class MaxVitBlock(nn.Module):
     """Layers of one size, of which the first halves the extents.
 
-    Args:
-        in_channels, out_channels, squeeze_ratio, expansion_ratio, norm_layer, activation_layer, head_dim, mlp_ratio,
-            mlp_dropout, attention_dropout, partition_size: options of `MaxVitLayer`.
-        input_grid_size: the extents of the input.
-        n_layers: the layers.
-        p_stochastic: for each the probability with which a part is left out.
+    Parameters
+    ----------
+    in_channels, out_channels : int
+        Options of `MaxVitLayer`.
+    squeeze_ratio, expansion_ratio : float
+        Options of `MaxVitLayer`.
+    norm_layer, activation_layer : callable
+        Options of `MaxVitLayer`.
+    head_dim, mlp_ratio : int
+        Options of `MaxVitLayer`.
+    mlp_dropout, attention_dropout : float
+        Options of `MaxVitLayer`.
+    partition_size : int
+        Options of `MaxVitLayer`.
+    input_grid_size : pair of ints
+        The extents of the input.
+    n_layers : int
+        The layers.
+    p_stochastic : list of floats
+        For each the probability with which a part is left out.
 
-    Raises:
-        ValueError: for another number of probabilities.
+    Raises
+    ------
+    ValueError
+        For another number of probabilities.
     """
 
     def __init__(self, in_channels: int, out_channels: int, squeeze_ratio: float, expansion_ratio: float,
@@ -228,19 +285,37 @@ class MaxVitBlock(nn.Module):
 class MaxVit(nn.Module):
     """MaxViT.
 
-    Args:
-        input_size: the extents of images.
-        stem_channels: the channels after the first convolutions.
-        partition_size: the side of a window, and the number of windows along a side.
-        block_channels, block_layers: the channels and the layers of each block.
-        head_dim: the channels of a head.
-        stochastic_depth_prob: the probability with which parts of the last layer are left out.
-        norm_layer, activation_layer, squeeze_ratio, expansion_ratio, mlp_ratio, mlp_dropout, attention_dropout:
-            options of the layers.
-        num_classes: the classes.
+    Parameters
+    ----------
+    input_size : pair of ints
+        The extents of images.
+    stem_channels : int
+        The channels after the first convolutions.
+    partition_size : int
+        The side of a window, and the number of windows along a side.
+    block_channels, block_layers : list of ints
+        The channels and the layers of each block.
+    head_dim : int
+        The channels of a head.
+    stochastic_depth_prob : float
+        The probability with which parts of the last layer are left out.
+    norm_layer, activation_layer : callable, optional
+        Options of the layers.
+    squeeze_ratio : float, default 0.25
+        Options of the layers.
+    expansion_ratio : float, default 4
+        Options of the layers.
+    mlp_ratio : int, default 4
+        Options of the layers.
+    mlp_dropout, attention_dropout : float, default 0.0
+        Options of the layers.
+    num_classes : int, default 1000
+        The classes.
 
-    Raises:
-        ValueError: for images whose extents in a block are no multiple of a window's.
+    Raises
+    ------
+    ValueError
+        For images whose extents in a block are no multiple of a window's.
     """
 
     def __init__(self, input_size: tuple[int, int], stem_channels: int, partition_size: int, block_channels: list[int],

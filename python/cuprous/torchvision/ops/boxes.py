@@ -18,17 +18,23 @@ _maximum, _minimum = _pointwise["maximum"], _pointwise["minimum"]
 def box_area(boxes: Any, fmt: str = "xyxy") -> Tensor:
     """Returns the areas of boxes (..., 4).
 
-    Args:
-        boxes: boxes.
-        fmt: their format: "xyxy", "xywh" or "cxcywh".
+    Parameters
+    ----------
+    boxes : Tensor
+        Boxes.
+    fmt : str, default "xyxy"
+        Their format: "xyxy", "xywh" or "cxcywh".
 
-    Raises:
-        ValueError: for another format.
+    Raises
+    ------
+    ValueError
+        For another format.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.box_area(boxes)
-        tensor([4., 2., 1.])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.box_area(boxes)
+    tensor([4., 2., 1.])
     """
     wide = _wide(boxes)
     if fmt not in ("xyxy", "xywh", "cxcywh"):
@@ -60,18 +66,25 @@ def _intersection_and_union(boxes1: Any, boxes2: Any, fmt: str = "xyxy") -> tupl
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     """Returns the intersection over the union of each pair of boxes, (..., N, M).
 
-    Args:
-        boxes1: boxes (..., N, 4).
-        boxes2: boxes (..., M, 4).
-        fmt: their format: "xyxy", "xywh" or "cxcywh".
+    Parameters
+    ----------
+    boxes1 : Tensor
+        Boxes (..., N, 4).
+    boxes2 : Tensor
+        Boxes (..., M, 4).
+    fmt : str, default "xyxy"
+        Their format: "xyxy", "xywh" or "cxcywh".
 
-    Raises:
-        ValueError: for another format.
+    Raises
+    ------
+    ValueError
+        For another format.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.box_iou(boxes[:1], boxes)
-        tensor([[1.0000, 0.5000, 0.0000]])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.box_iou(boxes[:1], boxes)
+    tensor([[1.0000, 0.5000, 0.0000]])
     """
     shared, union = _intersection_and_union(boxes1, boxes2, fmt)
     result: Tensor = shared / union
@@ -103,10 +116,11 @@ def aspect_penalty(first: Any, second: Any, iou: Any, eps: float) -> Any:
 def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
     """Returns the generalized intersection over union of each pair of boxes, (..., N, M) (Rezatofighi et al., 2019).
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.generalized_box_iou(boxes[:1], boxes[1:2])
-        tensor([[0.5000]])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.generalized_box_iou(boxes[:1], boxes[1:2])
+    tensor([[0.5000]])
     """
     shared, union = _intersection_and_union(boxes1, boxes2)
     hull, _ = hull_and_sides(*_pairs(boxes1, boxes2))
@@ -117,15 +131,20 @@ def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
 def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
     """Returns the distance intersection over union of each pair of boxes, (..., N, M) (Zheng et al., 2020).
 
-    Args:
-        boxes1: boxes (..., N, 4).
-        boxes2: boxes (..., M, 4).
-        eps: what is added to divisors.
+    Parameters
+    ----------
+    boxes1 : Tensor
+        Boxes (..., N, 4).
+    boxes2 : Tensor
+        Boxes (..., M, 4).
+    eps : float, default 1e-07
+        What is added to divisors.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.distance_box_iou(boxes[:1], boxes[1:2])
-        tensor([[0.4688]])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.distance_box_iou(boxes[:1], boxes[1:2])
+    tensor([[0.4688]])
     """
     first, second = _pairs(_wide(boxes1), _wide(boxes2))
     result: Tensor = box_iou(boxes1, boxes2) - distance_penalty(first, second, eps)
@@ -135,15 +154,20 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
     """Returns the complete intersection over union of each pair of boxes, (..., N, M) (Zheng et al., 2020).
 
-    Args:
-        boxes1: boxes (..., N, 4).
-        boxes2: boxes (..., M, 4).
-        eps: what is added to divisors.
+    Parameters
+    ----------
+    boxes1 : Tensor
+        Boxes (..., N, 4).
+    boxes2 : Tensor
+        Boxes (..., M, 4).
+    eps : float, default 1e-07
+        What is added to divisors.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.complete_box_iou(boxes[:1], boxes[1:2])
-        tensor([[0.4655]])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.complete_box_iou(boxes[:1], boxes[1:2])
+    tensor([[0.4655]])
     """
     first, second = _pairs(_wide(boxes1), _wide(boxes2))
     iou = box_iou(boxes1, boxes2)
@@ -154,13 +178,16 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
 def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     """Returns boxes in another format: "xyxy" (corners), "xywh" (corner and sides) or "cxcywh" (center and sides).
 
-    Raises:
-        ValueError: for another format.
+    Raises
+    ------
+    ValueError
+        For another format.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.box_convert(boxes, "xyxy", "cxcywh")[0]
-        tensor([1., 1., 2., 2.])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.box_convert(boxes, "xyxy", "cxcywh")[0]
+    tensor([1., 1., 2., 2.])
     """
     for given in (in_fmt, out_fmt):
         if given not in ("xyxy", "xywh", "cxcywh"):
@@ -182,10 +209,11 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Returns boxes clipped to an image of a size (height, width).
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.clip_boxes_to_image(boxes, (4, 4))[2]
-        tensor([4., 4., 4., 4.])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.clip_boxes_to_image(boxes, (4, 4))[2]
+    tensor([4., 4., 4., 4.])
     """
     height, width = size
     x, y = boxes[..., 0::2].clamp(min=0, max=width), boxes[..., 1::2].clamp(min=0, max=height)
@@ -195,10 +223,11 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
     """Returns the indices of boxes whose sides are both at least `min_size`.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.remove_small_boxes(boxes, 1.5)
-        tensor([0])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.remove_small_boxes(boxes, 1.5)
+    tensor([0])
     """
     width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
     result: Tensor = ((width >= min_size) & (height >= min_size)).nonzero()[:, 0]
@@ -209,10 +238,11 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Returns the indices of the boxes that remain, by falling score, if each box removes those with lower scores whose
     intersection over union with it is above a threshold. The choice is made on the host.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.nms(boxes, torch.tensor([0.5, 0.9, 0.8]), 0.4)
-        tensor([1, 2])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.nms(boxes, torch.tensor([0.5, 0.9, 0.8]), 0.4)
+    tensor([1, 2])
     """
     order = scores.argsort(descending=True, stable=True)
     above = (box_iou(boxes.detach()[order], boxes.detach()[order]) > iou_threshold).cpu().numpy()
@@ -228,10 +258,11 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> Tensor:
     """`nms` among the boxes of each class alone.
 
-    Examples:
-        >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
-        >>> ops.batched_nms(boxes, torch.tensor([0.5, 0.9, 0.8]), torch.tensor([0, 0, 1]), 0.4)
-        tensor([1, 2])
+    Examples
+    --------
+    >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
+    >>> ops.batched_nms(boxes, torch.tensor([0.5, 0.9, 0.8]), torch.tensor([0, 0, 1]), 0.4)
+    tensor([1, 2])
     """
     if not boxes.numel():
         return _creation.empty((0,), dtype=idxs.dtype, device=boxes.device)
@@ -242,11 +273,12 @@ def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> 
 def masks_to_boxes(masks: Tensor) -> Tensor:
     """Returns the boxes around masks (N, height, width).
 
-    Examples:
-        >>> mask = torch.zeros(1, 4, 4)
-        >>> mask[0, 1:3, 2:4] = 1
-        >>> ops.masks_to_boxes(mask)
-        tensor([[2., 1., 3., 2.]])
+    Examples
+    --------
+    >>> mask = torch.zeros(1, 4, 4)
+    >>> mask[0, 1:3, 2:4] = 1
+    >>> ops.masks_to_boxes(mask)
+    tensor([[2., 1., 3., 2.]])
     """
     if not masks.numel():
         return _creation.zeros((0, 4), device=masks.device)

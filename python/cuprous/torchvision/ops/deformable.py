@@ -40,28 +40,42 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
     """Returns a convolution of which each sample is shifted by an offset, and scaled by a mask. Samples between pixels
     are bilinear.
 
-    Args:
-        input: images (N, C, H, W).
-        offset: (N, 2 * groups * kh * kw, height, width of the result), the shifts down and right of each sample. The
-            channels are divided among the groups.
-        weight: (out, C / groups of the convolution, kh, kw).
-        bias: (out,), or None.
-        stride: the distance of the results, or a pair.
-        padding: the number of zeros around the images, or a pair.
-        dilation: the distance of the samples, or a pair.
-        mask: (N, groups * kh * kw, height, width of the result), or None.
+    Parameters
+    ----------
+    input : Tensor
+        Images (N, C, H, W).
+    offset : Tensor
+        (N, 2 * groups * kh * kw, height, width of the result), the shifts down and right of each sample. The channels
+        are divided among the groups.
+    weight : Tensor
+        (out, C / groups of the convolution, kh, kw).
+    bias : Tensor, optional
+        (out,), or None.
+    stride : number, optional
+        The distance of the results, or a pair.
+    padding : int, optional
+        The number of zeros around the images, or a pair.
+    dilation : number, optional
+        The distance of the samples, or a pair.
+    mask : ndarray, optional
+        (N, groups * kh * kw, height, width of the result), or None.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor (N, out, height, width of the result).
 
-    Raises:
-        RuntimeError: for offsets and masks of other shapes.
+    Raises
+    ------
+    RuntimeError
+        For offsets and masks of other shapes.
 
-    Examples:
-        >>> image, offset = torch.arange(9.0).reshape(1, 1, 3, 3), torch.zeros(1, 2, 3, 3)
-        >>> offset[:, 1] = 0.5
-        >>> ops.deform_conv2d(image, offset, torch.ones(1, 1, 1, 1))[0, 0, 0]
-        tensor([0.5000, 1.5000, 1.0000])
+    Examples
+    --------
+    >>> image, offset = torch.arange(9.0).reshape(1, 1, 3, 3), torch.zeros(1, 2, 3, 3)
+    >>> offset[:, 1] = 0.5
+    >>> ops.deform_conv2d(image, offset, torch.ones(1, 1, 1, 1))[0, 0, 0]
+    tensor([0.5000, 1.5000, 1.0000])
     """
     steps, zeros, rates = _pair(stride), _pair(padding), _pair(dilation)
     out, each, kh, kw = weight.shape
@@ -102,22 +116,34 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
 class DeformConv2d(nn.Module):
     """`deform_conv2d` as a layer.
 
-    Args:
-        in_channels: the channels of the images.
-        out_channels: the channels of the result.
-        kernel_size: the extents of the kernel, or one for both.
-        stride: the distance of the results, or a pair.
-        padding: the number of zeros around the images, or a pair.
-        dilation: the distance of the samples, or a pair.
-        groups: the number of groups of channels that are convolved by themselves.
-        bias: whether there is a bias.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of the images.
+    out_channels : int
+        The channels of the result.
+    kernel_size : int or tuple of ints
+        The extents of the kernel, or one for both.
+    stride : number, default 1
+        The distance of the results, or a pair.
+    padding : int, default 0
+        The number of zeros around the images, or a pair.
+    dilation : number, default 1
+        The distance of the samples, or a pair.
+    groups : int, default 1
+        The number of groups of channels that are convolved by themselves.
+    bias : bool, default True
+        Whether there is a bias.
 
-    Raises:
-        ValueError: for channels that are not divisible by `groups`.
+    Raises
+    ------
+    ValueError
+        For channels that are not divisible by `groups`.
 
-    Examples:
-        >>> ops.DeformConv2d(2, 4, 3)(torch.ones(1, 2, 5, 5), torch.zeros(1, 18, 3, 3)).shape
-        torch.Size([1, 4, 3, 3])
+    Examples
+    --------
+    >>> ops.DeformConv2d(2, 4, 3)(torch.ones(1, 2, 5, 5), torch.zeros(1, 18, 3, 3)).shape
+    torch.Size([1, 4, 3, 3])
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
@@ -144,10 +170,14 @@ class DeformConv2d(nn.Module):
     def forward(self, input: Any, offset: Any, mask: Any = None) -> Any:
         """Returns the convolution.
 
-        Args:
-            input: images (N, C, H, W).
-            offset: the shifts of the samples.
-            mask: their factors, or None.
+        Parameters
+        ----------
+        input : Tensor
+            Images (N, C, H, W).
+        offset : Tensor
+            The shifts of the samples.
+        mask : ndarray, optional
+            Their factors, or None.
         """
         return deform_conv2d(
             input, offset, self.weight, self.bias, self.stride, self.padding, self.dilation, mask

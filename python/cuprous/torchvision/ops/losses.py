@@ -50,16 +50,21 @@ def _reduced(loss: Any, reduction: str) -> Tensor:
 def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the generalized intersection over union of boxes in pairs (Rezatofighi et al., 2019).
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of N losses, or their reduction.
 
-    Raises:
-        ValueError: for another reduction.
+    Raises
+    ------
+    ValueError
+        For another reduction.
 
-    Examples:
-        >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
-        >>> ops.generalized_box_iou_loss(box, box + 1)
-        tensor([1.0794])
+    Examples
+    --------
+    >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> ops.generalized_box_iou_loss(box, box + 1)
+    tensor([1.0794])
     """
     first, second = _floats(boxes1), _floats(boxes2)
     iou, union = _overlap(first, second, eps)
@@ -71,16 +76,21 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
 def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the distance intersection over union of boxes in pairs (Zheng et al., 2020).
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of N losses, or their reduction.
 
-    Raises:
-        ValueError: for another reduction.
+    Raises
+    ------
+    ValueError
+        For another reduction.
 
-    Examples:
-        >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
-        >>> ops.distance_box_iou_loss(box, box + 1)
-        tensor([0.9683])
+    Examples
+    --------
+    >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> ops.distance_box_iou_loss(box, box + 1)
+    tensor([0.9683])
     """
     first, second = _floats(boxes1), _floats(boxes2)
     return _reduced(1 - _overlap(first, second, eps)[0] + distance_penalty(first, second, eps), reduction)
@@ -90,16 +100,21 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
 def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none", eps: float = 1e-7) -> Tensor:
     """Returns 1 minus the complete intersection over union of boxes in pairs (Zheng et al., 2020).
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of N losses, or their reduction.
 
-    Raises:
-        ValueError: for another reduction.
+    Raises
+    ------
+    ValueError
+        For another reduction.
 
-    Examples:
-        >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
-        >>> ops.complete_box_iou_loss(box, box + 1)
-        tensor([0.9683])
+    Examples
+    --------
+    >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
+    >>> ops.complete_box_iou_loss(box, box + 1)
+    tensor([0.9683])
     """
     first, second = _floats(boxes1), _floats(boxes2)
     iou, _ = _overlap(first, second, eps)
@@ -133,19 +148,26 @@ def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False
                  training: bool = True) -> Tensor:  # fmt: skip
     """Sets random blocks of images to zero, and scales the rest (Ghiasi et al., 2018).
 
-    Args:
-        input: images (N, C, H, W).
-        training: whether anything is dropped.
+    Parameters
+    ----------
+    input : Tensor
+        Images (N, C, H, W).
+    training : bool, default True
+        Whether anything is dropped.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        ValueError: for other shapes, a probability out of range, and an even extent.
+    Raises
+    ------
+    ValueError
+        For other shapes, a probability out of range, and an even extent.
 
-    Examples:
-        >>> ops.drop_block2d(torch.ones(1, 1, 2, 2), 0.5, 1, training=False).sum()
-        tensor(4.)
+    Examples
+    --------
+    >>> ops.drop_block2d(torch.ones(1, 1, 2, 2), 0.5, 1, training=False).sum()
+    tensor(4.)
     """
     result: Tensor = _dropped(input, p, block_size, inplace, eps, training, 2)
     return result
@@ -156,19 +178,26 @@ def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False
                  training: bool = True) -> Tensor:  # fmt: skip
     """Sets random blocks of volumes to zero, and scales the rest (Ghiasi et al., 2018).
 
-    Args:
-        input: volumes (N, C, D, H, W).
-        training: whether anything is dropped.
+    Parameters
+    ----------
+    input : Tensor
+        Volumes (N, C, D, H, W).
+    training : bool, default True
+        Whether anything is dropped.
 
-    Returns:
-        A tensor.
+    Returns
+    -------
+    Tensor
 
-    Raises:
-        ValueError: for other shapes, a probability out of range, and an even extent.
+    Raises
+    ------
+    ValueError
+        For other shapes, a probability out of range, and an even extent.
 
-    Examples:
-        >>> ops.drop_block3d(torch.ones(1, 1, 2, 2, 2), 0.5, 1, training=False).sum()
-        tensor(8.)
+    Examples
+    --------
+    >>> ops.drop_block3d(torch.ones(1, 1, 2, 2, 2), 0.5, 1, training=False).sum()
+    tensor(8.)
     """
     result: Tensor = _dropped(input, p, block_size, inplace, eps, training, 3)
     return result
@@ -178,9 +207,10 @@ def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False
 class DropBlock2d(nn.Module):
     """`drop_block2d` as a layer, which drops in training alone.
 
-    Examples:
-        >>> ops.DropBlock2d(0.5, 1).eval()(torch.ones(1, 1, 2, 2)).sum()
-        tensor(4.)
+    Examples
+    --------
+    >>> ops.DropBlock2d(0.5, 1).eval()(torch.ones(1, 1, 2, 2)).sum()
+    tensor(4.)
     """
 
     _ndim = 2
@@ -201,9 +231,10 @@ class DropBlock2d(nn.Module):
 class DropBlock3d(DropBlock2d):
     """`drop_block3d` as a layer, which drops in training alone.
 
-    Examples:
-        >>> ops.DropBlock3d(0.5, 1).eval()(torch.ones(1, 1, 2, 2, 2)).sum()
-        tensor(8.)
+    Examples
+    --------
+    >>> ops.DropBlock3d(0.5, 1).eval()(torch.ones(1, 1, 2, 2, 2)).sum()
+    tensor(8.)
     """
 
     _ndim = 3

@@ -12,9 +12,10 @@ from cuprous.torch import _creation, nn
 class FrozenBatchNorm2d(nn.Module):
     """Batch norm with fixed statistics and factors.
 
-    Examples:
-        >>> ops.FrozenBatchNorm2d(1)(torch.ones(1, 1, 1, 2))
-        tensor([[[[1.0000, 1.0000]]]])
+    Examples
+    --------
+    >>> ops.FrozenBatchNorm2d(1)(torch.ones(1, 1, 1, 2))
+    tensor([[[[1.0000, 1.0000]]]])
     """
 
     weight: Any
@@ -68,18 +69,20 @@ class ConvNormActivation(nn.Sequential):
 class Conv2dNormActivation(ConvNormActivation):
     """A convolution of images, a normalization and an activation.
 
-    Examples:
-        >>> ops.Conv2dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4)).shape
-        torch.Size([1, 8, 4, 4])
+    Examples
+    --------
+    >>> ops.Conv2dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4)).shape
+    torch.Size([1, 8, 4, 4])
     """
 
 
 class Conv3dNormActivation(ConvNormActivation):
     """A convolution of volumes, a normalization and an activation.
 
-    Examples:
-        >>> ops.Conv3dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4, 4)).shape
-        torch.Size([1, 8, 4, 4, 4])
+    Examples
+    --------
+    >>> ops.Conv3dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4, 4)).shape
+    torch.Size([1, 8, 4, 4, 4])
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any = 3, stride: Any = 1, padding: Any = None,
@@ -93,9 +96,10 @@ class Conv3dNormActivation(ConvNormActivation):
 class SqueezeExcitation(nn.Module):
     """Scales channels by factors that are computed from their means (Hu et al., 2018).
 
-    Examples:
-        >>> ops.SqueezeExcitation(8, 2)(torch.zeros(1, 8, 4, 4)).shape
-        torch.Size([1, 8, 4, 4])
+    Examples
+    --------
+    >>> ops.SqueezeExcitation(8, 2)(torch.zeros(1, 8, 4, 4)).shape
+    torch.Size([1, 8, 4, 4])
     """
 
     def __init__(self, input_channels: int, squeeze_channels: int, activation: Callable[..., nn.Module] = nn.ReLU,
@@ -117,9 +121,10 @@ class SqueezeExcitation(nn.Module):
 class MLP(nn.Sequential):
     """Linear layers with an optional normalization, an activation and dropout after each but the last.
 
-    Examples:
-        >>> ops.MLP(4, [8, 2])(torch.zeros(3, 4)).shape
-        torch.Size([3, 2])
+    Examples
+    --------
+    >>> ops.MLP(4, [8, 2])(torch.zeros(3, 4)).shape
+    torch.Size([3, 2])
     """
 
     def __init__(self, in_channels: int, hidden_channels: list[int], norm_layer: Callable[..., nn.Module] | None = None,
@@ -140,9 +145,10 @@ class MLP(nn.Sequential):
 class Permute(nn.Module):
     """Reorders dimensions.
 
-    Examples:
-        >>> ops.Permute([1, 0])(torch.zeros(2, 3)).shape
-        torch.Size([3, 2])
+    Examples
+    --------
+    >>> ops.Permute([1, 0])(torch.zeros(2, 3)).shape
+    torch.Size([3, 2])
     """
 
     def __init__(self, dims: list[int]) -> None:
@@ -157,12 +163,15 @@ class Permute(nn.Module):
 def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> Tensor:
     """Sets the whole input ("batch"), or whole examples of it ("row"), to zero with a probability, and scales the rest.
 
-    Raises:
-        ValueError: for another mode, or a probability out of range.
+    Raises
+    ------
+    ValueError
+        For another mode, or a probability out of range.
 
-    Examples:
-        >>> ops.stochastic_depth(torch.ones(2), 0.5, "row", training=False)
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> ops.stochastic_depth(torch.ones(2), 0.5, "row", training=False)
+    tensor([1., 1.])
     """
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
@@ -178,9 +187,10 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
 class StochasticDepth(nn.Module):
     """Drops whole examples or batches in training: see `stochastic_depth`.
 
-    Examples:
-        >>> ops.StochasticDepth(0.5, "row").eval()(torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> ops.StochasticDepth(0.5, "row").eval()(torch.ones(2))
+    tensor([1., 1.])
     """
 
     def __init__(self, p: float, mode: str) -> None:
@@ -196,12 +206,15 @@ def sigmoid_focal_loss(inputs: Any, targets: Any, alpha: float = 0.25, gamma: fl
                        reduction: str = "none") -> Tensor:  # fmt: skip
     """Returns the focal loss of logits (Lin et al., 2017).
 
-    Raises:
-        ValueError: for another reduction than "none", "mean" and "sum".
+    Raises
+    ------
+    ValueError
+        For another reduction than "none", "mean" and "sum".
 
-    Examples:
-        >>> ops.sigmoid_focal_loss(torch.zeros(2), torch.ones(2), reduction="mean")
-        tensor(0.0433)
+    Examples
+    --------
+    >>> ops.sigmoid_focal_loss(torch.zeros(2), torch.ones(2), reduction="mean")
+    tensor(0.0433)
     """
     p = inputs.sigmoid()
     loss = nn.functional.binary_cross_entropy_with_logits(inputs, targets, reduction="none")

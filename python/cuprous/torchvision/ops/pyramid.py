@@ -22,10 +22,14 @@ class ExtraFPNBlock(nn.Module):
     def forward(self, results: list[Any], x: list[Any], names: list[str]) -> tuple[list[Any], list[str]]:
         """Returns the pyramid's maps and their names with more of them.
 
-        Args:
-            results: the maps of the pyramid.
-            x: the maps that it was made of.
-            names: the names of the maps.
+        Parameters
+        ----------
+        results : list
+            The maps of the pyramid.
+        x : list
+            The maps that it was made of.
+        names : list of str
+            The names of the maps.
         """
         raise NotImplementedError
 
@@ -33,10 +37,11 @@ class ExtraFPNBlock(nn.Module):
 class LastLevelMaxPool(ExtraFPNBlock):
     """Adds every second pixel of the last map.
 
-    Examples:
-        >>> maps, names = ops.feature_pyramid_network.LastLevelMaxPool()([torch.ones(1, 1, 4, 4)], [], ["0"])
-        >>> names, maps[1].shape
-        (['0', 'pool'], torch.Size([1, 1, 2, 2]))
+    Examples
+    --------
+    >>> maps, names = ops.feature_pyramid_network.LastLevelMaxPool()([torch.ones(1, 1, 4, 4)], [], ["0"])
+    >>> names, maps[1].shape
+    (['0', 'pool'], torch.Size([1, 1, 2, 2]))
     """
 
     def forward(self, results: list[Any], x: list[Any], names: list[str]) -> tuple[list[Any], list[str]]:
@@ -47,9 +52,12 @@ class LastLevelMaxPool(ExtraFPNBlock):
 class LastLevelP6P7(ExtraFPNBlock):
     """Adds two convolutions of the last map, as RetinaNet has.
 
-    Args:
-        in_channels: the channels of the map that is convolved.
-        out_channels: the channels of the results.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of the map that is convolved.
+    out_channels : int
+        The channels of the results.
     """
 
     def __init__(self, in_channels: int, out_channels: int) -> None:
@@ -70,20 +78,28 @@ class LastLevelP6P7(ExtraFPNBlock):
 class FeaturePyramidNetwork(nn.Module):
     """Adds to each map the enlarged ones of the coarser scales.
 
-    Args:
-        in_channels_list: the channels of the maps, the finest first.
-        out_channels: the channels of all results.
-        extra_blocks: what adds coarser maps, or None.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    in_channels_list : list of ints
+        The channels of the maps, the finest first.
+    out_channels : int
+        The channels of all results.
+    extra_blocks : Module, optional
+        What adds coarser maps, or None.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
 
-    Raises:
-        ValueError: for a map without channels.
+    Raises
+    ------
+    ValueError
+        For a map without channels.
 
-    Examples:
-        >>> network = ops.FeaturePyramidNetwork([4, 8], 2)
-        >>> maps = network({"fine": torch.ones(1, 4, 8, 8), "coarse": torch.ones(1, 8, 4, 4)})
-        >>> {name: tuple(found.shape) for name, found in maps.items()}
-        {'fine': (1, 2, 8, 8), 'coarse': (1, 2, 4, 4)}
+    Examples
+    --------
+    >>> network = ops.FeaturePyramidNetwork([4, 8], 2)
+    >>> maps = network({"fine": torch.ones(1, 4, 8, 8), "coarse": torch.ones(1, 8, 4, 4)})
+    >>> {name: tuple(found.shape) for name, found in maps.items()}
+    {'fine': (1, 2, 8, 8), 'coarse': (1, 2, 4, 4)}
     """
 
     def __init__(self, in_channels_list: list[int], out_channels: int, extra_blocks: Any = None,
@@ -118,8 +134,10 @@ class FeaturePyramidNetwork(nn.Module):
     def forward(self, x: dict[str, Any]) -> dict[str, Any]:
         """Returns the pyramid by the names of the maps.
 
-        Args:
-            x: the maps by name, the finest first.
+        Parameters
+        ----------
+        x : dict
+            The maps by name, the finest first.
         """
         names, maps = list(x), list(x.values())
         last = self.inner_blocks[-1](maps[-1])
@@ -136,18 +154,25 @@ class FeaturePyramidNetwork(nn.Module):
 class MultiScaleRoIAlign(nn.Module):
     """`roi_align` of each region on the map whose scale fits its size (Lin et al., 2017, equation 1).
 
-    Args:
-        featmap_names: the names of the maps, the finest first.
-        output_size: the numbers of bins, or one for both axes.
-        sampling_ratio: the number of samples in a bin along each axis.
-        canonical_scale: the size of a region that belongs to the canonical level.
-        canonical_level: that level, as the logarithm of the map's scale.
+    Parameters
+    ----------
+    featmap_names : list of str
+        The names of the maps, the finest first.
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    sampling_ratio : int
+        The number of samples in a bin along each axis.
+    canonical_scale : int, default 224
+        The size of a region that belongs to the canonical level.
+    canonical_level : int, default 4
+        That level, as the logarithm of the map's scale.
 
-    Examples:
-        >>> pool = ops.MultiScaleRoIAlign(["0", "1"], 2, 2)
-        >>> maps = {"0": torch.ones(1, 3, 16, 16), "1": torch.ones(1, 3, 8, 8)}
-        >>> pool(maps, [torch.tensor([[0.0, 0.0, 16.0, 16.0]])], [(64, 64)]).shape
-        torch.Size([1, 3, 2, 2])
+    Examples
+    --------
+    >>> pool = ops.MultiScaleRoIAlign(["0", "1"], 2, 2)
+    >>> maps = {"0": torch.ones(1, 3, 16, 16), "1": torch.ones(1, 3, 8, 8)}
+    >>> pool(maps, [torch.tensor([[0.0, 0.0, 16.0, 16.0]])], [(64, 64)]).shape
+    torch.Size([1, 3, 2, 2])
     """
 
     def __init__(self, featmap_names: list[str], output_size: Any, sampling_ratio: int, *,
@@ -167,13 +192,19 @@ class MultiScaleRoIAlign(nn.Module):
     def forward(self, x: dict[str, Any], boxes: list[Any], image_shapes: list[tuple[int, int]]) -> Any:
         """Returns the pooled regions. Which map each belongs to is copied to the host.
 
-        Args:
-            x: the maps by name.
-            boxes: the regions of each image (L, 4), in pixels of the images.
-            image_shapes: the (height, width) of each image, from which the maps' scales are determined once.
+        Parameters
+        ----------
+        x : dict
+            The maps by name.
+        boxes : list
+            The regions of each image (L, 4), in pixels of the images.
+        image_shapes : list of pairs of ints
+            The (height, width) of each image, from which the maps' scales are determined once.
 
-        Raises:
-            ValueError: without images.
+        Raises
+        ------
+        ValueError
+            Without images.
         """
         maps = [found for name, found in x.items() if name in self.featmap_names]
         if self.scales is None:

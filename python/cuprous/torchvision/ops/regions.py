@@ -24,8 +24,10 @@ def _pair(value: Any) -> tuple[int, int]:
 def _by_image(boxes: Any) -> tuple[list[tuple[int, Tensor]], Tensor | None]:
     """Returns the boxes of each image, and the position of each of them in the result if these are not in order.
 
-    Raises:
-        AssertionError: for boxes of other shapes than a list of (L, 4), or (K, 5).
+    Raises
+    ------
+    AssertionError
+        For boxes of other shapes than a list of (L, 4), or (K, 5).
     """
     if isinstance(boxes, (list, tuple)):
         for one in boxes:
@@ -101,26 +103,38 @@ def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float 
               aligned: bool = False) -> Tensor:  # fmt: skip
     """Returns the means of bilinear samples in the bins of regions (He et al., 2017), (regions, channels, *size).
 
-    Args:
-        input: feature maps (N, C, H, W).
-        boxes: regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
-        sampling_ratio: the number of samples in a bin along each axis; 0 and below: the size of the bin, rounded up,
-            whose maximum is copied to the host.
-        aligned: whether the coordinates are shifted by half a pixel, so that they agree with the pixels' centers.
+    Parameters
+    ----------
+    input : Tensor
+        Feature maps (N, C, H, W).
+    boxes : Tensor or list of Tensors
+        Regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float, default 1.0
+        The factor from the boxes' coordinates to those of the feature maps.
+    sampling_ratio : int, default -1
+        The number of samples in a bin along each axis; 0 and below: the size of the bin, rounded up, whose maximum is
+        copied to the host.
+    aligned : bool, default False
+        Whether the coordinates are shifted by half a pixel, so that they agree with the pixels' centers.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor. Boxes have no gradient, as in torchvision.
 
-    Raises:
-        AssertionError: for boxes of another shape.
+    Raises
+    ------
+    AssertionError
+        For boxes of another shape.
 
-    Examples:
-        >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
-        >>> ops.roi_align(image, [torch.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True)
-        tensor([[[[ 2.5000,  4.5000],
-                  [10.5000, 12.5000]]]])
+    Examples
+    --------
+    >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> ops.roi_align(image, [torch.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2, aligned=True)
+    tensor([[[[ 2.5000,  4.5000],
+              [10.5000, 12.5000]]]])
     """
     size = _pair(output_size)
     offset, least = (0.5, None) if aligned else (0.0, 1.0)
@@ -155,23 +169,33 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     """Returns the greatest elements in the bins of regions (Girshick, 2015), (regions, channels, *size); 0 for bins
     without elements.
 
-    Args:
-        input: feature maps (N, C, H, W).
-        boxes: regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
+    Parameters
+    ----------
+    input : Tensor
+        Feature maps (N, C, H, W).
+    boxes : Tensor or list of Tensors
+        Regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float, default 1.0
+        The factor from the boxes' coordinates to those of the feature maps.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor. Boxes have no gradient.
 
-    Raises:
-        AssertionError: for boxes of another shape.
+    Raises
+    ------
+    AssertionError
+        For boxes of another shape.
 
-    Examples:
-        >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
-        >>> ops.roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], 2)
-        tensor([[[[ 5.,  7.],
-                  [13., 15.]]]])
+    Examples
+    --------
+    >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
+    >>> ops.roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], 2)
+    tensor([[[[ 5.,  7.],
+              [13., 15.]]]])
     """
     size = _pair(output_size)
 
@@ -196,8 +220,10 @@ def _by_position(input: Any, boxes: Any, size: tuple[int, int],
                  weights: Callable[[Any, Any], tuple[Any, Any]]) -> Tensor:  # fmt: skip
     """Pools the channels of each bin in that bin alone, with weights of rows and columns.
 
-    Raises:
-        RuntimeError: if the number of channels is no multiple of the number of bins.
+    Raises
+    ------
+    RuntimeError
+        If the number of channels is no multiple of the number of bins.
     """
     channels, height, width = input.shape[1:]
     if channels % (size[0] * size[1]):
@@ -217,24 +243,36 @@ def ps_roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: flo
                  sampling_ratio: int = -1) -> Tensor:  # fmt: skip
     """Returns the means of bilinear samples in the bins of regions, each from channels of its own (Li et al., 2017).
 
-    Args:
-        input: feature maps (N, C, H, W) with C a multiple of the number of bins.
-        boxes: regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
-        sampling_ratio: the number of samples in a bin along each axis, as for `roi_align`.
+    Parameters
+    ----------
+    input : Tensor
+        Feature maps (N, C, H, W) with C a multiple of the number of bins.
+    boxes : Tensor or list of Tensors
+        Regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float, default 1.0
+        The factor from the boxes' coordinates to those of the feature maps.
+    sampling_ratio : int, default -1
+        The number of samples in a bin along each axis, as for `roi_align`.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor (regions, C / bins, *size). Boxes have no gradient.
 
-    Raises:
-        AssertionError: for boxes of another shape.
-        RuntimeError: if C is not a multiple of the number of bins.
+    Raises
+    ------
+    AssertionError
+        For boxes of another shape.
+    RuntimeError
+        If C is not a multiple of the number of bins.
 
-    Examples:
-        >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
-        >>> ops.ps_roi_align(image, [torch.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2).shape
-        torch.Size([1, 1, 2, 2])
+    Examples
+    --------
+    >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
+    >>> ops.ps_roi_align(image, [torch.tensor([[0.0, 0.0, 4.0, 4.0]])], 2, sampling_ratio=2).shape
+    torch.Size([1, 1, 2, 2])
     """
     size = _pair(output_size)
     return _by_position(
@@ -245,24 +283,35 @@ def ps_roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: flo
 def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float = 1.0) -> Tensor:
     """Returns the means of the elements in the bins of regions, each from channels of its own (Dai et al., 2016).
 
-    Args:
-        input: feature maps (N, C, H, W) with C a multiple of the number of bins.
-        boxes: regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
+    Parameters
+    ----------
+    input : Tensor
+        Feature maps (N, C, H, W) with C a multiple of the number of bins.
+    boxes : Tensor or list of Tensors
+        Regions as rows of (number of the image, x1, y1, x2, y2), or a list with (L, 4) for each image.
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float, default 1.0
+        The factor from the boxes' coordinates to those of the feature maps.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor (regions, C / bins, *size). Boxes have no gradient.
 
-    Raises:
-        AssertionError: for boxes of another shape.
-        RuntimeError: if C is not a multiple of the number of bins.
+    Raises
+    ------
+    AssertionError
+        For boxes of another shape.
+    RuntimeError
+        If C is not a multiple of the number of bins.
 
-    Examples:
-        >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
-        >>> ops.ps_roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], 2)
-        tensor([[[[ 2.5000, 19.5000],
-                  [38.5000, 55.5000]]]])
+    Examples
+    --------
+    >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
+    >>> ops.ps_roi_pool(image, [torch.tensor([[0.0, 0.0, 3.0, 3.0]])], 2)
+    tensor([[[[ 2.5000, 19.5000],
+              [38.5000, 55.5000]]]])
     """
     size = _pair(output_size)
 
@@ -289,9 +338,12 @@ class _Pooling(nn.Module):
     def forward(self, input: Any, rois: Any) -> Any:
         """Returns the pooled regions: see the function of the same name.
 
-        Args:
-            input: feature maps (N, C, H, W).
-            rois: regions.
+        Parameters
+        ----------
+        input : Tensor
+            Feature maps (N, C, H, W).
+        rois : Tensor
+            Regions.
         """
         return type(self)._function(input, rois, self.output_size, *(getattr(self, name) for name in self._options))
 
@@ -303,15 +355,21 @@ class _Pooling(nn.Module):
 class RoIAlign(_Pooling):
     """`roi_align` as a layer.
 
-    Args:
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
-        sampling_ratio: the number of samples in a bin along each axis.
-        aligned: whether the coordinates are shifted by half a pixel.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float
+        The factor from the boxes' coordinates to those of the feature maps.
+    sampling_ratio : int
+        The number of samples in a bin along each axis.
+    aligned : bool, default False
+        Whether the coordinates are shifted by half a pixel.
 
-    Examples:
-        >>> ops.RoIAlign(2, 0.5, 2)(torch.ones(1, 3, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
-        torch.Size([1, 3, 2, 2])
+    Examples
+    --------
+    >>> ops.RoIAlign(2, 0.5, 2)(torch.ones(1, 3, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
+    torch.Size([1, 3, 2, 2])
     """
 
     _function, _options = staticmethod(roi_align), ("spatial_scale", "sampling_ratio", "aligned")
@@ -325,13 +383,17 @@ class RoIAlign(_Pooling):
 class RoIPool(_Pooling):
     """`roi_pool` as a layer.
 
-    Args:
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float
+        The factor from the boxes' coordinates to those of the feature maps.
 
-    Examples:
-        >>> ops.RoIPool(2, 0.5)(torch.ones(1, 3, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
-        torch.Size([1, 3, 2, 2])
+    Examples
+    --------
+    >>> ops.RoIPool(2, 0.5)(torch.ones(1, 3, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
+    torch.Size([1, 3, 2, 2])
     """
 
     _function, _options = staticmethod(roi_pool), ("spatial_scale",)
@@ -344,14 +406,19 @@ class RoIPool(_Pooling):
 class PSRoIAlign(_Pooling):
     """`ps_roi_align` as a layer.
 
-    Args:
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
-        sampling_ratio: the number of samples in a bin along each axis.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float
+        The factor from the boxes' coordinates to those of the feature maps.
+    sampling_ratio : int
+        The number of samples in a bin along each axis.
 
-    Examples:
-        >>> ops.PSRoIAlign(2, 0.5, 2)(torch.ones(1, 4, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
-        torch.Size([1, 1, 2, 2])
+    Examples
+    --------
+    >>> ops.PSRoIAlign(2, 0.5, 2)(torch.ones(1, 4, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
+    torch.Size([1, 1, 2, 2])
     """
 
     _function, _options = staticmethod(ps_roi_align), ("spatial_scale", "sampling_ratio")
@@ -364,13 +431,17 @@ class PSRoIAlign(_Pooling):
 class PSRoIPool(_Pooling):
     """`ps_roi_pool` as a layer.
 
-    Args:
-        output_size: the numbers of bins, or one for both axes.
-        spatial_scale: the factor from the boxes' coordinates to those of the feature maps.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The numbers of bins, or one for both axes.
+    spatial_scale : float
+        The factor from the boxes' coordinates to those of the feature maps.
 
-    Examples:
-        >>> ops.PSRoIPool(2, 0.5)(torch.ones(1, 4, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
-        torch.Size([1, 1, 2, 2])
+    Examples
+    --------
+    >>> ops.PSRoIPool(2, 0.5)(torch.ones(1, 4, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
+    torch.Size([1, 1, 2, 2])
     """
 
     _function, _options = staticmethod(ps_roi_pool), ("spatial_scale",)

@@ -20,11 +20,12 @@ F = functional
 class Compose:
     """Applies transforms one after another.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> prepare = transforms.Compose([transforms.ToTensor(), transforms.Normalize([0.5] * 3, [0.5] * 3)])
-        >>> prepare(image).shape
-        torch.Size([3, 2, 4])
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> prepare = transforms.Compose([transforms.ToTensor(), transforms.Normalize([0.5] * 3, [0.5] * 3)])
+    >>> prepare(image).shape
+    torch.Size([3, 2, 4])
     """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
@@ -54,11 +55,12 @@ class _Transform:
 class ToTensor(_Transform):
     """Converts an image or array of bytes to a float tensor (channels, height, width) in [0, 1].
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.ToTensor()(image)[0]
-        tensor([[1., 1., 1., 1.],
-                [1., 1., 1., 1.]])
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.ToTensor()(image)[0]
+    tensor([[1., 1., 1., 1.],
+            [1., 1., 1., 1.]])
     """
 
     def __call__(self, pic: Any) -> Tensor:
@@ -68,11 +70,12 @@ class ToTensor(_Transform):
 class PILToTensor(_Transform):
     """Converts an image to a uint8 tensor (channels, height, width).
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.PILToTensor()(image)[0]
-        tensor([[255, 255, 255, 255],
-                [255, 255, 255, 255]], dtype=torch.uint8)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.PILToTensor()(image)[0]
+    tensor([[255, 255, 255, 255],
+            [255, 255, 255, 255]], dtype=torch.uint8)
     """
 
     def __call__(self, pic: Any) -> Tensor:
@@ -82,9 +85,10 @@ class PILToTensor(_Transform):
 class ToPILImage(_Transform):
     """Converts a tensor or array to a Pillow image.
 
-    Examples:
-        >>> transforms.ToPILImage()(torch.zeros(3, 2, 4)).size
-        (4, 2)
+    Examples
+    --------
+    >>> transforms.ToPILImage()(torch.zeros(3, 2, 4)).size
+    (4, 2)
     """
 
     def __init__(self, mode: str | None = None) -> None:
@@ -97,9 +101,10 @@ class ToPILImage(_Transform):
 class Normalize(_Transform):
     """Normalizes each channel of a tensor to `(x - mean) / std`.
 
-    Examples:
-        >>> transforms.Normalize([0.5], [0.25])(torch.ones(1, 1, 2))
-        tensor([[[2., 2.]]])
+    Examples
+    --------
+    >>> transforms.Normalize([0.5], [0.25])(torch.ones(1, 1, 2))
+    tensor([[[2., 2.]]])
     """
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> None:
@@ -112,10 +117,11 @@ class Normalize(_Transform):
 class Resize(_Transform):
     """Resizes to (height, width); a single number is the length of the shorter edge.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.Resize((4, 8))(image).size
-        (8, 4)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.Resize((4, 8))(image).size
+    (8, 4)
     """
 
     def __init__(self, size: Any, interpolation: Any = InterpolationMode.BILINEAR, max_size: int | None = None,
@@ -138,11 +144,12 @@ def _pair(size: Any) -> tuple[int, int]:
 class CenterCrop(_Transform):
     """Crops the center.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.CenterCrop(2)(x)
-        tensor([[[0.3125, 0.3750],
-                 [0.5625, 0.6250]]])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> transforms.CenterCrop(2)(x)
+    tensor([[[0.3125, 0.3750],
+             [0.5625, 0.6250]]])
     """
 
     def __init__(self, size: Any) -> None:
@@ -155,11 +162,12 @@ class CenterCrop(_Transform):
 class Pad(_Transform):
     """Adds borders.
 
-    Examples:
-        >>> transforms.Pad(1)(torch.ones(1, 1, 1))
-        tensor([[[0., 0., 0.],
-                 [0., 1., 0.],
-                 [0., 0., 0.]]])
+    Examples
+    --------
+    >>> transforms.Pad(1)(torch.ones(1, 1, 1))
+    tensor([[[0., 0., 0.],
+             [0., 1., 0.],
+             [0., 0., 0.]]])
     """
 
     def __init__(self, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> None:
@@ -172,10 +180,11 @@ class Pad(_Transform):
 class RandomCrop(_Transform):
     """Crops at a random position, after optional padding.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.RandomCrop(2)(x).shape
-        torch.Size([1, 2, 2])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> transforms.RandomCrop(2)(x).shape
+    torch.Size([1, 2, 2])
     """
 
     def __init__(self, size: Any, padding: Any = None, pad_if_needed: bool = False, fill: Any = 0,
@@ -200,10 +209,11 @@ class RandomCrop(_Transform):
 class RandomResizedCrop(_Transform):
     """Crops a part of random size and aspect ratio and resizes it to a fixed size.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.RandomResizedCrop(2)(image).size
-        (2, 2)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.RandomResizedCrop(2)(image).size
+    (2, 2)
     """
 
     def __init__(self, size: Any, scale: tuple[float, float] = (0.08, 1.0), ratio: tuple[float, float] = (3 / 4, 4 / 3),
@@ -230,9 +240,10 @@ class RandomResizedCrop(_Transform):
 class RandomHorizontalFlip(_Transform):
     """Mirrors left and right with probability p.
 
-    Examples:
-        >>> transforms.RandomHorizontalFlip(p=1)(torch.tensor([[[1, 2, 3]]]))
-        tensor([[[3, 2, 1]]])
+    Examples
+    --------
+    >>> transforms.RandomHorizontalFlip(p=1)(torch.tensor([[[1, 2, 3]]]))
+    tensor([[[3, 2, 1]]])
     """
 
     def __init__(self, p: float = 0.5) -> None:
@@ -245,10 +256,11 @@ class RandomHorizontalFlip(_Transform):
 class RandomVerticalFlip(RandomHorizontalFlip):
     """Mirrors top and bottom with probability p.
 
-    Examples:
-        >>> transforms.RandomVerticalFlip(p=1)(torch.tensor([[[1], [2]]]))
-        tensor([[[2],
-                 [1]]])
+    Examples
+    --------
+    >>> transforms.RandomVerticalFlip(p=1)(torch.tensor([[[1], [2]]]))
+    tensor([[[2],
+             [1]]])
     """
 
     def __call__(self, img: Any) -> Any:
@@ -258,10 +270,11 @@ class RandomVerticalFlip(RandomHorizontalFlip):
 class RandomRotation(_Transform):
     """Rotates counterclockwise by a random angle from [-degrees, degrees] or from a range.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> transforms.RandomRotation(10)(image).size
-        (4, 2)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> transforms.RandomRotation(10)(image).size
+    (4, 2)
     """
 
     def __init__(self, degrees: Any, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
@@ -281,10 +294,11 @@ class RandomRotation(_Transform):
 class ColorJitter(_Transform):
     """Changes brightness, contrast, saturation and hue by random factors, in random order.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.ColorJitter(brightness=0)(x).shape
-        torch.Size([1, 4, 4])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> transforms.ColorJitter(brightness=0)(x).shape
+    torch.Size([1, 4, 4])
     """
 
     def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0) -> None:
@@ -318,10 +332,11 @@ class ColorJitter(_Transform):
 class Grayscale(_Transform):
     """Converts to gray, in one channel or in three equal ones.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.Grayscale()(image).mode
-        'L'
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.Grayscale()(image).mode
+    'L'
     """
 
     def __init__(self, num_output_channels: int = 1) -> None:
@@ -334,10 +349,11 @@ class Grayscale(_Transform):
 class GaussianBlur(_Transform):
     """Blurs with a Gaussian of a random standard deviation from a range, or of one standard deviation.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.GaussianBlur(3)(x).shape
-        torch.Size([1, 4, 4])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> transforms.GaussianBlur(3)(x).shape
+    torch.Size([1, 4, 4])
     """
 
     def __init__(self, kernel_size: Any, sigma: Any = (0.1, 2.0)) -> None:
@@ -351,10 +367,11 @@ class GaussianBlur(_Transform):
 class RandomGrayscale(_Transform):
     """Converts to gray with probability p, and keeps the number of channels.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> transforms.RandomGrayscale(p=1)(image).getpixel((0, 0))
-        (76, 76, 76)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> transforms.RandomGrayscale(p=1)(image).getpixel((0, 0))
+    (76, 76, 76)
     """
 
     def __init__(self, p: float = 0.1) -> None:
@@ -367,13 +384,16 @@ class RandomGrayscale(_Transform):
 class RandomErasing(_Transform):
     """Overwrites a rectangle of a tensor with probability p.
 
-    Raises:
-        TypeError: for anything but a tensor.
+    Raises
+    ------
+    TypeError
+        For anything but a tensor.
 
-    Examples:
-        >>> transforms.RandomErasing(p=0)(torch.ones(1, 2, 2))
-        tensor([[[1., 1.],
-                 [1., 1.]]])
+    Examples
+    --------
+    >>> transforms.RandomErasing(p=0)(torch.ones(1, 2, 2))
+    tensor([[[1., 1.],
+             [1., 1.]]])
     """
 
     def __init__(self, p: float = 0.5, scale: Sequence[float] = (0.02, 0.33), ratio: Sequence[float] = (0.3, 3.3),
@@ -416,9 +436,10 @@ class RandomErasing(_Transform):
 class Lambda(_Transform):
     """Applies a user-defined function.
 
-    Examples:
-        >>> transforms.Lambda(lambda x: x * 2)(torch.ones(2))
-        tensor([2., 2.])
+    Examples
+    --------
+    >>> transforms.Lambda(lambda x: x * 2)(torch.ones(2))
+    tensor([2., 2.])
     """
 
     def __init__(self, lambd: Callable[[Any], Any]) -> None:
@@ -433,10 +454,11 @@ class Lambda(_Transform):
 class RandomApply(_Transform):
     """Applies a list of transforms with probability p.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> transforms.RandomApply([transforms.RandomHorizontalFlip(1)], p=0)(x).equal(x)
-        True
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> transforms.RandomApply([transforms.RandomHorizontalFlip(1)], p=0)(x).equal(x)
+    True
     """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None:

@@ -25,9 +25,10 @@ from cuprous.torchvision._pillow import is_image, pillow
 class InterpolationMode(enum.Enum):
     """Interpolation modes for resizing and rotating.
 
-    Examples:
-        >>> transforms.InterpolationMode.BILINEAR.value
-        'bilinear'
+    Examples
+    --------
+    >>> transforms.InterpolationMode.BILINEAR.value
+    'bilinear'
     """
 
     NEAREST = "nearest"
@@ -55,10 +56,11 @@ def _check(picture: Any) -> None:
 def get_image_size(picture: Any) -> list[int]:
     """Returns [width, height].
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.get_image_size(image)
-        [4, 2]
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.get_image_size(image)
+    [4, 2]
     """
     _check(picture)
     if is_image(picture):
@@ -79,10 +81,11 @@ def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> An
 def to_tensor(pic: Any) -> Tensor:
     """Converts an image or array to a tensor (channels, height, width); bytes become floats in [0, 1].
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.to_tensor(image).shape
-        torch.Size([3, 2, 4])
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.to_tensor(image).shape
+    torch.Size([3, 2, 4])
     """
     if isinstance(pic, Tensor) or not (is_image(pic) or isinstance(pic, np.ndarray)):
         raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
@@ -105,10 +108,11 @@ def pil_array(pic: Any) -> np.ndarray[Any, Any]:
 def pil_to_tensor(pic: Any) -> Tensor:
     """Returns an image as a uint8 tensor (channels, height, width).
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.pil_to_tensor(image).dtype
-        torch.uint8
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.pil_to_tensor(image).dtype
+    torch.uint8
     """
     return _core.t_wrap(_core.from_numpy(np.ascontiguousarray(pil_array(pic)), "cpu"))
 
@@ -116,10 +120,11 @@ def pil_to_tensor(pic: Any) -> Tensor:
 def get_dimensions(img: Any) -> list[int]:
     """Returns [channels, height, width].
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.get_dimensions(image)
-        [3, 2, 4]
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.get_dimensions(image)
+    [3, 2, 4]
     """
     width, height = get_image_size(img)
     if isinstance(img, Tensor):
@@ -131,10 +136,11 @@ def get_dimensions(img: Any) -> list[int]:
 def get_image_num_channels(img: Any) -> int:
     """Returns the number of channels.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.get_image_num_channels(image)
-        3
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.get_image_num_channels(image)
+    3
     """
     return get_dimensions(img)[0]
 
@@ -143,10 +149,11 @@ def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: A
                  interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
     """Returns a part of an image, resized.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.resized_crop(image, 0, 0, 2, 2, [4, 4]).size
-        (4, 4)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.resized_crop(image, 0, 0, 2, 2, [4, 4]).size
+    (4, 4)
     """
     return resize(crop(img, top, left, height, width), size, interpolation)
 
@@ -164,19 +171,26 @@ def _gaussian(size: int, sigma: float) -> Tensor:
 def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     """Returns an image blurred by a Gaussian; its borders are reflected.
 
-    Args:
-        img: a Pillow image, an array of bytes or a tensor.
-        kernel_size: the width and height of the Gaussian, or one number for both. They are odd.
-        sigma: the standard deviations, or one for both; by default `0.15 * kernel_size + 0.35`.
+    Parameters
+    ----------
+    img : Tensor
+        A Pillow image, an array of bytes or a tensor.
+    kernel_size : int or pair of ints
+        The width and height of the Gaussian, or one number for both. They are odd.
+    sigma : float or sequence of floats, optional
+        The standard deviations, or one for both; by default `0.15 * kernel_size + 0.35`.
 
-    Raises:
-        ValueError: for an even size, or a standard deviation that is not positive.
+    Raises
+    ------
+    ValueError
+        For an even size, or a standard deviation that is not positive.
 
-    Examples:
-        >>> TF.gaussian_blur(torch.ones(1, 3, 3), [3, 3])
-        tensor([[[1., 1., 1.],
-                 [1., 1., 1.],
-                 [1., 1., 1.]]])
+    Examples
+    --------
+    >>> TF.gaussian_blur(torch.ones(1, 3, 3), [3, 3])
+    tensor([[[1., 1., 1.],
+             [1., 1., 1.],
+             [1., 1., 1.]]])
     """
     sizes = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
     given = [0.15 * n + 0.35 for n in sizes] if sigma is None else sigma
@@ -201,12 +215,15 @@ def _as_given(tensor: Any, like: Any) -> Any:
 def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
     """Returns a tensor in another dtype, with values scaled: floats lie in [0, 1], integers in their whole range.
 
-    Raises:
-        RuntimeError: from floats to integers that cannot hold their range.
+    Raises
+    ------
+    RuntimeError
+        From floats to integers that cannot hold their range.
 
-    Examples:
-        >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8))
-        tensor([0., 1.])
+    Examples
+    --------
+    >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8))
+    tensor([0., 1.])
     """
     target = DTYPES["float32"] if dtype is None else dtype
     wide: Any = image
@@ -231,9 +248,10 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """Converts a tensor (channels, height, width) or an array to a Pillow image; floats in [0, 1] become bytes.
 
-    Examples:
-        >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
-        (4, 2)
+    Examples
+    --------
+    >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
+    (4, 2)
     """
     if isinstance(pic, Tensor):
         host = pic.detach().to_numpy()
@@ -254,9 +272,10 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
     """Returns `(x - mean) / std` for each channel, which is the third dimension from the end.
 
-    Examples:
-        >>> TF.normalize(torch.ones(1, 1, 2), [0.5], [0.25])
-        tensor([[[2., 2.]]])
+    Examples
+    --------
+    >>> TF.normalize(torch.ones(1, 1, 2), [0.5], [0.25])
+    tensor([[[2., 2.]]])
     """
     if not isinstance(tensor, Tensor):
         raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
@@ -284,10 +303,11 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
            antialias: bool | None = True) -> Any:  # fmt: skip
     """Resizes an image to (height, width); a single number is the length of the shorter edge.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.resize(image, [4, 8]).size
-        (8, 4)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.resize(image, [4, 8]).size
+    (8, 4)
     """
     width, height = get_image_size(img)
     size = [size] if isinstance(size, int) else list(size)
@@ -309,11 +329,12 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     """Crops an image; pixels outside it are 0.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> TF.crop(x, 0, 0, 2, 2)
-        tensor([[[0.0000, 0.0625],
-                 [0.2500, 0.3125]]])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> TF.crop(x, 0, 0, 2, 2)
+    tensor([[[0.0000, 0.0625],
+             [0.2500, 0.3125]]])
     """
     _check(img)
     if is_image(img):
@@ -330,11 +351,12 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 def center_crop(img: Any, output_size: Any) -> Any:
     """Crops the center of an image, padding with zeros if the image is too small.
 
-    Examples:
-        >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
-        >>> TF.center_crop(x, [2, 2])
-        tensor([[[0.3125, 0.3750],
-                 [0.5625, 0.6250]]])
+    Examples
+    --------
+    >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
+    >>> TF.center_crop(x, [2, 2])
+    tensor([[[0.3125, 0.3750],
+             [0.5625, 0.6250]]])
     """
     th, tw = (output_size, output_size) if isinstance(output_size, int) else (output_size * 2)[:2]
     w, h = get_image_size(img)
@@ -348,9 +370,10 @@ def center_crop(img: Any, output_size: Any) -> Any:
 def hflip(img: Any) -> Any:
     """Mirrors left and right.
 
-    Examples:
-        >>> TF.hflip(torch.tensor([[[1, 2, 3]]]))
-        tensor([[[3, 2, 1]]])
+    Examples
+    --------
+    >>> TF.hflip(torch.tensor([[[1, 2, 3]]]))
+    tensor([[[3, 2, 1]]])
     """
     _check(img)
     if is_image(img):
@@ -361,10 +384,11 @@ def hflip(img: Any) -> Any:
 def vflip(img: Any) -> Any:
     """Mirrors top and bottom.
 
-    Examples:
-        >>> TF.vflip(torch.tensor([[[1], [2]]]))
-        tensor([[[2],
-                 [1]]])
+    Examples
+    --------
+    >>> TF.vflip(torch.tensor([[[1], [2]]]))
+    tensor([[[2],
+             [1]]])
     """
     _check(img)
     if is_image(img):
@@ -376,11 +400,12 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     """Adds borders to an image: one width, a pair for left/right and top/bottom, or four for left, top, right and
     bottom.
 
-    Examples:
-        >>> TF.pad(torch.ones(1, 1, 1), [1])
-        tensor([[[0., 0., 0.],
-                 [0., 1., 0.],
-                 [0., 0., 0.]]])
+    Examples
+    --------
+    >>> TF.pad(torch.ones(1, 1, 1), [1])
+    tensor([[[0., 0., 0.],
+             [0., 1., 0.],
+             [0., 0., 0.]]])
     """
     _check(img)
     if padding_mode not in ("constant", "edge", "reflect", "symmetric"):
@@ -410,10 +435,11 @@ def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEARES
            center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
     """Rotates an image counterclockwise by an angle in degrees.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.rotate(image, 90, expand=True).size
-        (2, 4)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.rotate(image, 90, expand=True).size
+    (2, 4)
     """
     return _through_pillow("rotate", img, lambda picture: picture.rotate(
         angle, _filter(interpolation), expand, center, fillcolor=fill))  # fmt: skip
@@ -422,10 +448,11 @@ def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEARES
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     """Converts an image to gray, in one channel or in three equal ones.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> TF.to_grayscale(image).getpixel((0, 0))
-        76
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> TF.to_grayscale(image).getpixel((0, 0))
+    76
     """
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
@@ -457,20 +484,28 @@ def _enhanced(name: str, kind: str, img: Any, factor: float) -> Any:
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     """Changes the brightness of an image.
 
-    Args:
-        img: a Pillow image or an array of uint8.
-        brightness_factor: 0 gives a black image, 1 the original.
+    Parameters
+    ----------
+    img : Tensor or Image
+        A Pillow image or an array of uint8.
+    brightness_factor : float
+        0 gives a black image, 1 the original.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An image of the same kind.
 
-    Raises:
-        ValueError: if the factor is negative.
+    Raises
+    ------
+    ValueError
+        If the factor is negative.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.adjust_brightness(image, 0.5).getpixel((0, 0))
-        (100, 50, 0)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.adjust_brightness(image, 0.5).getpixel((0, 0))
+    (100, 50, 0)
     """
     return _enhanced("brightness", "Brightness", img, brightness_factor)
 
@@ -478,20 +513,28 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     """Changes the contrast of an image.
 
-    Args:
-        img: a Pillow image or an array of uint8.
-        contrast_factor: 0 gives a uniformly gray image, 1 the original.
+    Parameters
+    ----------
+    img : Tensor or Image
+        A Pillow image or an array of uint8.
+    contrast_factor : float
+        0 gives a uniformly gray image, 1 the original.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An image of the same kind.
 
-    Raises:
-        ValueError: if the factor is negative.
+    Raises
+    ------
+    ValueError
+        If the factor is negative.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.adjust_contrast(image, 2.0).getpixel((0, 0))
-        (255, 82, 0)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.adjust_contrast(image, 2.0).getpixel((0, 0))
+    (255, 82, 0)
     """
     return _enhanced("contrast", "Contrast", img, contrast_factor)
 
@@ -499,20 +542,28 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
 def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     """Changes the saturation of an image.
 
-    Args:
-        img: a Pillow image or an array of uint8.
-        saturation_factor: 0 gives a gray image, 1 the original.
+    Parameters
+    ----------
+    img : Tensor or Image
+        A Pillow image or an array of uint8.
+    saturation_factor : float
+        0 gives a gray image, 1 the original.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         An image of the same kind.
 
-    Raises:
-        ValueError: if the factor is negative.
+    Raises
+    ------
+    ValueError
+        If the factor is negative.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.adjust_saturation(image, 0.0).getpixel((0, 0))
-        (118, 118, 118)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.adjust_saturation(image, 0.0).getpixel((0, 0))
+    (118, 118, 118)
     """
     return _enhanced("saturation", "Color", img, saturation_factor)
 
@@ -520,10 +571,11 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 def adjust_hue(img: Any, hue_factor: float) -> Any:
     """Rotates the hue by hue_factor in [-0.5, 0.5], a fraction of the color circle.
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
-        >>> TF.adjust_hue(image, 0.5).getpixel((0, 0))
-        (0, 104, 200)
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
+    >>> TF.adjust_hue(image, 0.5).getpixel((0, 0))
+    (0, 104, 200)
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")

@@ -17,9 +17,10 @@ from cuprous.scipy.sparse.linalg._iterative import _norm
 class ArpackError(RuntimeError):
     """An error in an eigenvalue iteration.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.linalg.ArpackError, RuntimeError)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.linalg.ArpackError, RuntimeError)
+    True
     """
 
 
@@ -28,14 +29,19 @@ class ArpackNoConvergence(ArpackError):
 
     `eigenvalues` and `eigenvectors` hold those that did.
 
-    Args:
-        msg: the message.
-        eigenvalues: the eigenvalues that converged.
-        eigenvectors: their eigenvectors.
+    Parameters
+    ----------
+    msg : str
+        The message.
+    eigenvalues : ndarray
+        The eigenvalues that converged.
+    eigenvectors : ndarray
+        Their eigenvectors.
 
-    Examples:
-        >>> issubclass(cp.scipy.sparse.linalg.ArpackNoConvergence, cp.scipy.sparse.linalg.ArpackError)
-        True
+    Examples
+    --------
+    >>> issubclass(cp.scipy.sparse.linalg.ArpackNoConvergence, cp.scipy.sparse.linalg.ArpackError)
+    True
     """
 
     def __init__(self, msg: str, eigenvalues: ndarray, eigenvectors: ndarray) -> None:
@@ -67,34 +73,59 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
     """Returns k eigenvalues, ascending, and eigenvectors of a Hermitian matrix, by thick-restart Lanczos (Wu and Simon,
     2000) with full orthogonalization. The vectors stay on the device; the projected problem is solved on the host.
 
-    Args:
-        A: a matrix or operator (n x n).
-        k: the number of eigenvalues, less than n.
-        M, sigma, Minv, OPinv, mode: not supported.
-        which: "LM" (largest magnitude), "SM", "LA" (largest), "SA" or "BE" (half from each end).
-        v0: the start vector; random by default.
-        ncv: the number of vectors kept at a time; min(n, max(2 k + 1, 20)) by default.
-        maxiter: the greatest number of restarts; 10 n by default.
-        tol: the relative accuracy; 0 means the dtype's precision.
-        return_eigenvectors: whether to return the eigenvectors too.
-        rng: a seed, or a generator of `cuprous.random`, for the start vector.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    k : int, default 6
+        The number of eigenvalues, less than n.
+    M : array_like or LinearOperator, optional
+        Not supported.
+    sigma : float or sequence of floats, optional
+        Not supported.
+    Minv, OPinv : array_like or LinearOperator, optional
+        Not supported.
+    mode : str, default "normal"
+        Not supported.
+    which : {"LM", "SM", "LA", "SA", "BE"}, default "LM"
+        "LM" (largest magnitude), "SM", "LA" (largest), "SA" or "BE" (half from each end).
+    v0 : array_like, optional
+        The start vector; random by default.
+    ncv : int, optional
+        The number of vectors kept at a time; min(n, max(2 k + 1, 20)) by default.
+    maxiter : int, optional
+        The greatest number of restarts; 10 n by default.
+    tol : float, default 0
+        The relative accuracy; 0 means the dtype's precision.
+    return_eigenvectors : bool, default True
+        Whether to return the eigenvectors too.
+    rng : int, optional
+        A seed, or a generator of `cuprous.random`, for the start vector.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The eigenvalues (k), and the eigenvectors as columns (n x k).
 
-    Raises:
-        ValueError: for matrices that are not square, and invalid `k`, `which` and `ncv`.
-        NotImplementedError: for generalized and shift-inverted problems.
-        ArpackNoConvergence: with the pairs that converged.
+    Raises
+    ------
+    ValueError
+        For matrices that are not square, and invalid `k`, `which` and `ncv`.
+    NotImplementedError
+        For generalized and shift-inverted problems.
+    ArpackNoConvergence
+        With the pairs that converged.
 
-    See Also:
-        svds
+    See Also
+    --------
+    svds
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
-        >>> values, vectors = cp.scipy.sparse.linalg.eigsh(a, k=2, rng=1)
-        >>> values.round(6)
-        array([3., 4.])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
+    >>> values, vectors = cp.scipy.sparse.linalg.eigsh(a, k=2, rng=1)
+    >>> values.round(6)
+    array([3., 4.])
     """
     for name, value in (("M", M), ("sigma", sigma), ("Minv", Minv), ("OPinv", OPinv)):
         if value is not None:
@@ -188,27 +219,51 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
     """Returns k singular values, ascending, and singular vectors, by `eigsh` of AᴴA or AAᴴ, whichever is smaller. Small
     singular values have half of the digits.
 
-    Args:
-        A: a matrix or operator (m x n).
-        k: the number of singular values, less than min(m, n).
-        ncv, tol, v0, maxiter, rng: as for `eigsh`.
-        which: "LM" or "SM".
-        return_singular_vectors: True, False, "u" or "vh".
-        solver, options: only the solver "arpack" without options is supported.
-        random_state: an older name of `rng`.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (m x n).
+    k : int, default 6
+        The number of singular values, less than min(m, n).
+    ncv : int, optional
+        As for `eigsh`.
+    tol : float, default 0
+        As for `eigsh`.
+    v0 : array_like, optional
+        As for `eigsh`.
+    maxiter : int, optional
+        As for `eigsh`.
+    rng : int or Generator, optional
+        As for `eigsh`.
+    which : {"LM", "SM"}, default "LM"
+        "LM" or "SM".
+    return_singular_vectors : bool, default True
+        True, False, "u" or "vh".
+    solver : str, default "arpack"
+        Only the solver "arpack" without options is supported.
+    options : sequence of str, optional
+        Only the solver "arpack" without options is supported.
+    random_state : int or Generator, optional
+        An older name of `rng`.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         U (m x k), the singular values (k) and Vᴴ (k x n), or only the values.
 
-    Raises:
-        NotImplementedError: for other solvers, and for options.
-        ValueError: for an unknown `which` or `return_singular_vectors`.
+    Raises
+    ------
+    NotImplementedError
+        For other solvers, and for options.
+    ValueError
+        For an unknown `which` or `return_singular_vectors`.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
-        >>> u, s, vh = cp.scipy.sparse.linalg.svds(a, k=2, rng=1)
-        >>> s.round(6)
-        array([3., 4.])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])
+    >>> u, s, vh = cp.scipy.sparse.linalg.svds(a, k=2, rng=1)
+    >>> s.round(6)
+    array([3., 4.])
     """
     if solver != "arpack":
         raise NotImplementedError(f"[svds] solver={solver!r} is not supported; use 'arpack'")

@@ -19,24 +19,35 @@ from cuprous.scipy.sparse._checks import as_shape, is_number
 class LinearOperator:
     """A matrix defined by its products with vectors.
 
-    Args:
-        shape: the extents (m, n).
-        matvec: the product with a vector of n elements (or n x 1).
-        rmatvec: the product of the adjoint with a vector of m elements.
-        matmat: the product with a matrix of n rows; by default `matvec` column by column.
-        dtype: the dtype of the elements; by default found by a product with zeros.
-        rmatmat: the product of the adjoint with a matrix of m rows.
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        The extents (m, n).
+    matvec : callable
+        The product with a vector of n elements (or n x 1).
+    rmatvec : callable, optional
+        The product of the adjoint with a vector of m elements.
+    matmat : callable, optional
+        The product with a matrix of n rows; by default `matvec` column by column.
+    dtype : dtype, optional
+        The dtype of the elements; by default found by a product with zeros.
+    rmatmat : callable, optional
+        The product of the adjoint with a matrix of m rows.
 
-    Raises:
-        ValueError: for a shape that is not two extents.
+    Raises
+    ------
+    ValueError
+        For a shape that is not two extents.
 
-    See Also:
-        aslinearoperator
+    See Also
+    --------
+    aslinearoperator
 
-    Examples:
-        >>> double = cp.scipy.sparse.linalg.LinearOperator((2, 2), matvec=lambda v: 2 * v, dtype=float)
-        >>> double @ cp.asarray([1.0, 3.0])
-        array([2., 6.])
+    Examples
+    --------
+    >>> double = cp.scipy.sparse.linalg.LinearOperator((2, 2), matvec=lambda v: 2 * v, dtype=float)
+    >>> double @ cp.asarray([1.0, 3.0])
+    array([2., 6.])
     """
 
     ndim = 2
@@ -69,18 +80,24 @@ class LinearOperator:
     def matvec(self, x: Any) -> ndarray:
         """Returns the product with a vector, in the vector's shape.
 
-        Args:
-            x: a vector.
+        Parameters
+        ----------
+        x : array_like
+            A vector.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            ValueError: for a vector of another length.
+        Raises
+        ------
+        ValueError
+            For a vector of another length.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matvec(cp.asarray([1, 1]))
-            array([3, 7])
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matvec(cp.asarray([1, 1]))
+        array([3, 7])
         """
         x = self._checked(x, self.shape[1], "matvec", True)
         return array(self._by_vector(x)).reshape(self.shape[0], *x.shape[1:])
@@ -88,18 +105,24 @@ class LinearOperator:
     def rmatvec(self, x: Any) -> ndarray:
         """Returns the product of the adjoint with a vector, in the vector's shape.
 
-        Args:
-            x: a vector.
+        Parameters
+        ----------
+        x : array_like
+            A vector.
 
-        Returns:
-            An array.
+        Returns
+        -------
+        ndarray
 
-        Raises:
-            NotImplementedError: for an operator without `rmatvec`.
+        Raises
+        ------
+        NotImplementedError
+            For an operator without `rmatvec`.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatvec(cp.asarray([1, 1]))
-            array([4, 6])
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatvec(cp.asarray([1, 1]))
+        array([4, 6])
         """
         x = self._checked(x, self.shape[0], "rmatvec", True)
         if self._by_adjoint is None:
@@ -109,19 +132,26 @@ class LinearOperator:
     def matmat(self, X: Any) -> ndarray:
         """Returns the product with a matrix.
 
-        Args:
-            X: a matrix.
-
-        Returns:
+        Parameters
+        ----------
+        X : array_like
             A matrix.
 
-        Raises:
-            ValueError: for a matrix of other extents.
+        Returns
+        -------
+        ndarray
+            A matrix.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matmat(cp.eye(2, dtype=int))
-            array([[1, 2],
-                   [3, 4]])
+        Raises
+        ------
+        ValueError
+            For a matrix of other extents.
+
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).matmat(cp.eye(2, dtype=int))
+        array([[1, 2],
+               [3, 4]])
         """
         x = self._checked(X, self.shape[1], "matmat", False)
         return array(self._by_matrix(x)) if self._by_matrix else self._columns(x, self.matvec, self.shape[0])
@@ -129,19 +159,26 @@ class LinearOperator:
     def rmatmat(self, X: Any) -> ndarray:
         """Returns the product of the adjoint with a matrix.
 
-        Args:
-            X: a matrix.
-
-        Returns:
+        Parameters
+        ----------
+        X : array_like
             A matrix.
 
-        Raises:
-            ValueError: for a matrix of other extents.
+        Returns
+        -------
+        ndarray
+            A matrix.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatmat(cp.eye(2, dtype=int))
-            array([[1, 3],
-                   [2, 4]])
+        Raises
+        ------
+        ValueError
+            For a matrix of other extents.
+
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).rmatmat(cp.eye(2, dtype=int))
+        array([[1, 3],
+               [2, 4]])
         """
         x = self._checked(X, self.shape[0], "rmatmat", False)
         if self._by_adjoint_matrix:
@@ -151,18 +188,25 @@ class LinearOperator:
     def dot(self, x: Any) -> Any:
         """Returns the product with a vector, matrix, number or operator.
 
-        Args:
-            x: a vector, matrix, number or operator.
+        Parameters
+        ----------
+        x : array_like
+            A vector, matrix, number or operator.
 
-        Returns:
+        Returns
+        -------
+        ndarray
             An array, or an operator.
 
-        Raises:
-            ValueError: for arrays with more than two axes, and operators whose shapes do not match.
+        Raises
+        ------
+        ValueError
+            For arrays with more than two axes, and operators whose shapes do not match.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).dot(cp.asarray([1, 1]))
-            array([3, 7])
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.asarray([[1, 2], [3, 4]])).dot(cp.asarray([1, 1]))
+        array([3, 7])
         """
         if isinstance(x, LinearOperator):
             if self.shape[1] != x.shape[0]:
@@ -214,12 +258,15 @@ class LinearOperator:
     def adjoint(self) -> LinearOperator:
         """Returns the conjugate transpose.
 
-        Returns:
+        Returns
+        -------
+        LinearOperator
             An operator.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).adjoint().shape
-            (3, 2)
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).adjoint().shape
+        (3, 2)
         """
         return LinearOperator(self.shape[::-1], self.rmatvec, self.matvec, self.rmatmat, self.dtype, self.matmat)
 
@@ -231,12 +278,15 @@ class LinearOperator:
     def transpose(self) -> LinearOperator:
         """Returns the transpose.
 
-        Returns:
+        Returns
+        -------
+        LinearOperator
             An operator.
 
-        Examples:
-            >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).transpose().shape
-            (3, 2)
+        Examples
+        --------
+        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).transpose().shape
+        (3, 2)
         """
         return LinearOperator(
             self.shape[::-1], lambda v: _conj(self.rmatvec(_conj(v))), lambda v: _conj(self.matvec(_conj(v))),
@@ -265,18 +315,24 @@ def _composed(shape: Any, matvec: Any, rmatvec: Any, *parts: LinearOperator) -> 
 def aslinearoperator(A: Any) -> LinearOperator:
     """Returns a matrix (dense, sparse, or any object with `shape` and `matvec`) as an operator.
 
-    Args:
-        A: the matrix.
+    Parameters
+    ----------
+    A : array_like
+        The matrix.
 
-    Returns:
-        A `LinearOperator`.
+    Returns
+    -------
+    LinearOperator
 
-    Raises:
-        TypeError: for anything else.
+    Raises
+    ------
+    TypeError
+        For anything else.
 
-    Examples:
-        >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).shape
-        (2, 3)
+    Examples
+    --------
+    >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).shape
+    (2, 3)
     """
     if isinstance(A, LinearOperator):
         return A
@@ -302,8 +358,10 @@ def aslinearoperator(A: Any) -> LinearOperator:
 def system(A: Any, M: Any, x0: Any, b: Any) -> tuple[LinearOperator, LinearOperator | None, ndarray, ndarray]:
     """Returns operator, preconditioner, start vector and right-hand side of a square system, in its floating dtype.
 
-    Raises:
-        ValueError: for systems that are not square, and right-hand sides of the wrong shape.
+    Raises
+    ------
+    ValueError
+        For systems that are not square, and right-hand sides of the wrong shape.
     """
     a = aslinearoperator(A)
     if a.shape[0] != a.shape[1]:

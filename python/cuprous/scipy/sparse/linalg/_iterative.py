@@ -62,24 +62,36 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
        M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b for a Hermitian positive definite A by conjugate gradients (Hestenes and Stiefel, 1952).
 
-    Args:
-        A: a matrix or operator (n x n).
-        b: the right-hand side (n or n x 1).
-        x0: the start vector; zero by default.
-        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
-        atol: see `rtol`.
-        maxiter: the greatest number of iterations; 10 n by default.
-        M: an approximation of the inverse of A.
-        callback: called with the current solution after each iteration.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    b : array_like
+        The right-hand side (n or n x 1).
+    x0 : array_like, optional
+        The start vector; zero by default.
+    rtol : float, default 1e-05
+        Stops when the residual's norm is at most max(rtol · |b|, atol).
+    atol : float, default 0.0
+        See `rtol`.
+    maxiter : int, optional
+        The greatest number of iterations; 10 n by default.
+    M : array_like or LinearOperator, optional
+        An approximation of the inverse of A.
+    callback : callable, optional
+        Called with the current solution after each iteration.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
-        >>> x, info = cp.scipy.sparse.linalg.cg(a, cp.asarray([2.0, 2.0]))
-        >>> x.round(4), info
-        (array([1. , 0.5]), 0)
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+    >>> x, info = cp.scipy.sparse.linalg.cg(a, cp.asarray([2.0, 2.0]))
+    >>> x.round(4), info
+    (array([1. , 0.5]), 0)
     """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -105,24 +117,36 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
         M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b by conjugate gradients squared (Sonneveld, 1989).
 
-    Args:
-        A: a matrix or operator (n x n).
-        b: the right-hand side (n or n x 1).
-        x0: the start vector; zero by default.
-        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
-        atol: see `rtol`.
-        maxiter: the greatest number of iterations; 10 n by default.
-        M: an approximation of the inverse of A.
-        callback: called with the current solution after each iteration.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    b : array_like
+        The right-hand side (n or n x 1).
+    x0 : array_like, optional
+        The start vector; zero by default.
+    rtol : float, default 1e-05
+        Stops when the residual's norm is at most max(rtol · |b|, atol).
+    atol : float, default 0.0
+        See `rtol`.
+    maxiter : int, optional
+        The greatest number of iterations; 10 n by default.
+    M : array_like or LinearOperator, optional
+        An approximation of the inverse of A.
+    callback : callable, optional
+        Called with the current solution after each iteration.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations; -10 means breakdown.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
-        >>> x, info = cp.scipy.sparse.linalg.cgs(a, cp.asarray([2.0, 2.0]))
-        >>> x.round(4), info
-        (array([1. , 0.5]), 0)
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+    >>> x, info = cp.scipy.sparse.linalg.cgs(a, cp.asarray([2.0, 2.0]))
+    >>> x.round(4), info
+    (array([1. , 0.5]), 0)
     """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -157,24 +181,36 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
              M: Any = None, callback: Any = None) -> tuple[ndarray, int]:  # fmt: skip
     """Solves A x = b by stabilized biconjugate gradients (van der Vorst, 1992).
 
-    Args:
-        A: a matrix or operator (n x n).
-        b: the right-hand side (n or n x 1).
-        x0: the start vector; zero by default.
-        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
-        atol: see `rtol`.
-        maxiter: the greatest number of iterations; 10 n by default.
-        M: an approximation of the inverse of A.
-        callback: called with the current solution after each iteration.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    b : array_like
+        The right-hand side (n or n x 1).
+    x0 : array_like, optional
+        The start vector; zero by default.
+    rtol : float, default 1e-05
+        Stops when the residual's norm is at most max(rtol · |b|, atol).
+    atol : float, default 0.0
+        See `rtol`.
+    maxiter : int, optional
+        The greatest number of iterations; 10 n by default.
+    M : array_like or LinearOperator, optional
+        An approximation of the inverse of A.
+    callback : callable, optional
+        Called with the current solution after each iteration.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations; -10 and -11 mean breakdown.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
-        >>> x, info = cp.scipy.sparse.linalg.bicgstab(a, cp.asarray([2.0, 2.0]))
-        >>> x.round(4), info
-        (array([1. , 0.5]), 0)
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+    >>> x, info = cp.scipy.sparse.linalg.bicgstab(a, cp.asarray([2.0, 2.0]))
+    >>> x.round(4), info
+    (array([1. , 0.5]), 0)
     """
     s = _Solve(A, b, x0, M, rtol, atol, maxiter, 10)
     if s.nothing_to_do():
@@ -219,32 +255,49 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
     A cycle runs on the device without waiting: its vectors are orthogonalized by two passes of classical Gram-Schmidt,
     and its small least-squares problem is solved on the host.
 
-    Args:
-        A: a matrix or operator (n x n).
-        b: the right-hand side (n or n x 1).
-        x0: the start vector; zero by default.
-        rtol: stops when the residual's norm is at most max(rtol · |b|, atol).
-        atol: see `rtol`.
-        restart: the number of iterations in a cycle; 20 by default.
-        maxiter: the greatest number of cycles; 10 n by default.
-        M: an approximation of the inverse of A.
-        callback: called after each cycle.
-        callback_type: "x" passes it the solution, "pr_norm" the residual's norm relative to the right-hand side's.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    b : array_like
+        The right-hand side (n or n x 1).
+    x0 : array_like, optional
+        The start vector; zero by default.
+    rtol : float, default 1e-05
+        Stops when the residual's norm is at most max(rtol · |b|, atol).
+    atol : float, default 0.0
+        See `rtol`.
+    restart : int, optional
+        The number of iterations in a cycle; 20 by default.
+    maxiter : int, optional
+        The greatest number of cycles; 10 n by default.
+    M : array_like or LinearOperator, optional
+        An approximation of the inverse of A.
+    callback : callable, optional
+        Called after each cycle.
+    callback_type : str, optional
+        "x" passes it the solution, "pr_norm" the residual's norm relative to the right-hand side's.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations.
 
-    Raises:
-        ValueError: for an unknown `callback_type`.
+    Raises
+    ------
+    ValueError
+        For an unknown `callback_type`.
 
-    See Also:
-        LinearOperator
+    See Also
+    --------
+    LinearOperator
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
-        >>> x, info = cp.scipy.sparse.linalg.gmres(a, cp.asarray([2.0, 2.0]))
-        >>> x.round(4), info
-        (array([1. , 0.5]), 0)
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+    >>> x, info = cp.scipy.sparse.linalg.gmres(a, cp.asarray([2.0, 2.0]))
+    >>> x.round(4), info
+    (array([1. , 0.5]), 0)
     """
     if callback_type not in (None, "x", "pr_norm", "legacy"):
         raise ValueError(f"Unknown callback_type: {callback_type!r}")
@@ -309,8 +362,10 @@ def _least(hessenberg: ndarray, size: float) -> ndarray:
 def _length(r: ndarray, z: ndarray) -> float:
     """Returns the length of a residual r, where z is r times the preconditioner.
 
-    Raises:
-        ValueError: if the preconditioner is not positive definite.
+    Raises
+    ------
+    ValueError
+        If the preconditioner is not positive definite.
     """
     squared = float(_core.map("real", _dot(r, z)))
     if squared < 0:
@@ -324,29 +379,45 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
            ) -> tuple[ndarray, int]:  # fmt: skip
     """Solves (A - shift · I) x = b for a Hermitian A by minimal residuals (Paige and Saunders, 1975).
 
-    Args:
-        A: a matrix or operator (n x n).
-        b: the right-hand side (n or n x 1).
-        x0: the start vector; zero by default.
-        rtol: stops when the residual's norm is at most rtol · |b|.
-        shift: the number that is subtracted from the diagonal.
-        maxiter: the greatest number of iterations; 5 n by default.
-        M: an approximation of the inverse of A, positive definite.
-        callback: called with the current solution after each iteration.
-        show, check: not supported.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (n x n).
+    b : array_like
+        The right-hand side (n or n x 1).
+    x0 : array_like, optional
+        The start vector; zero by default.
+    rtol : float, default 1e-05
+        Stops when the residual's norm is at most rtol · |b|.
+    shift : float, default 0.0
+        The number that is subtracted from the diagonal.
+    maxiter : int, optional
+        The greatest number of iterations; 5 n by default.
+    M : array_like or LinearOperator, optional
+        An approximation of the inverse of A, positive definite.
+    callback : callable, optional
+        Called with the current solution after each iteration.
+    show, check : bool, default False
+        Not supported.
 
-    Returns:
+    Returns
+    -------
+    tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations.
 
-    Raises:
-        NotImplementedError: for `show` and `check`.
-        ValueError: for a preconditioner that is not positive definite.
+    Raises
+    ------
+    NotImplementedError
+        For `show` and `check`.
+    ValueError
+        For a preconditioner that is not positive definite.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
-        >>> x, info = cp.scipy.sparse.linalg.minres(a, cp.asarray([2.0, 2.0]))
-        >>> x.round(4), info
-        (array([1. , 0.5]), 0)
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
+    >>> x, info = cp.scipy.sparse.linalg.minres(a, cp.asarray([2.0, 2.0]))
+    >>> x.round(4), info
+    (array([1. , 0.5]), 0)
     """
     if show or check:
         raise NotImplementedError(f"[minres] {'show' if show else 'check'}= is not supported; use callback=")

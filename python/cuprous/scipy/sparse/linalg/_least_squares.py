@@ -26,31 +26,47 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
          ) -> tuple[ndarray, int, int, float, float, float, float, float, float, ndarray]:  # fmt: skip
     """Minimizes |A x - b|² + damp² |x - x0|², or solves A x = b (Paige and Saunders, 1982).
 
-    Args:
-        A: a matrix or operator (m x n) whose adjoint can be multiplied too.
-        b: the right-hand side (m or m x 1).
-        damp: the damping factor.
-        atol, btol: the relative errors of A and b, which bound the attainable accuracy.
-        conlim: stops when the estimated condition number of A exceeds it; 0 means no limit.
-        iter_lim: the greatest number of iterations; 2 n by default.
-        show: not supported.
-        calc_var: whether to estimate the diagonal of (AᴴA + damp² I)⁻¹.
-        x0: the start vector; zero by default.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (m x n) whose adjoint can be multiplied too.
+    b : array_like
+        The right-hand side (m or m x 1).
+    damp : float, default 0.0
+        The damping factor.
+    atol, btol : float, default 1e-06
+        The relative errors of A and b, which bound the attainable accuracy.
+    conlim : float, default 100000000.0
+        Stops when the estimated condition number of A exceeds it; 0 means no limit.
+    iter_lim : int, optional
+        The greatest number of iterations; 2 n by default.
+    show : bool, default False
+        Not supported.
+    calc_var : bool, default False
+        Whether to estimate the diagonal of (AᴴA + damp² I)⁻¹.
+    x0 : array_like, optional
+        The start vector; zero by default.
 
-    Returns:
+    Returns
+    -------
+    tuple
         x; the reason for stopping (0: x0 solves the system, 1: solved, 2: least-squares solution, 3: conlim, 4 to 6:
         like 1 to 3, at the limit of the dtype's precision, 7: iter_lim); the number of iterations; |r|; sqrt(|r|² +
         damp² |x|²); estimates of |A|, of its condition number, and of |Aᴴr|; |x|; the diagonal (zeros unless
         requested).
 
-    Raises:
-        ValueError: for right-hand sides of the wrong shape.
-        NotImplementedError: for `show`.
+    Raises
+    ------
+    ValueError
+        For right-hand sides of the wrong shape.
+    NotImplementedError
+        For `show`.
 
-    Examples:
-        >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-        >>> cp.scipy.sparse.linalg.lsqr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
-        array([1., 2.])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> cp.scipy.sparse.linalg.lsqr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
+    array([1., 2.])
     """
     import numpy as np
 
@@ -131,29 +147,44 @@ def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     """Minimizes |A x - b|² + damp² |x|², or solves A x = b, with a residual Aᴴr that decreases in every iteration (Fong
     and Saunders, 2011). It computes in double precision, as SciPy.
 
-    Args:
-        A: a matrix or operator (m x n) whose adjoint can be multiplied too.
-        b: the right-hand side (m or m x 1).
-        damp: the damping factor.
-        atol, btol: the relative errors of A and b, which bound the attainable accuracy.
-        conlim: stops when the estimated condition number of A exceeds it; 0 means no limit.
-        maxiter: the greatest number of iterations; min(m, n) by default.
-        show: not supported.
-        x0: the start vector; zero by default.
+    Parameters
+    ----------
+    A : array_like or LinearOperator
+        A matrix or operator (m x n) whose adjoint can be multiplied too.
+    b : array_like
+        The right-hand side (m or m x 1).
+    damp : float, default 0.0
+        The damping factor.
+    atol, btol : float, default 1e-06
+        The relative errors of A and b, which bound the attainable accuracy.
+    conlim : float, default 100000000.0
+        Stops when the estimated condition number of A exceeds it; 0 means no limit.
+    maxiter : int, optional
+        The greatest number of iterations; min(m, n) by default.
+    show : bool, default False
+        Not supported.
+    x0 : array_like, optional
+        The start vector; zero by default.
 
-    Returns:
+    Returns
+    -------
+    tuple
         x; the reason for stopping (0: x0 solves the system, 1: solved, 2: least-squares solution, 3: conlim, 4 to 6:
         like 1 to 3, at the limit of the dtype's precision, 7: maxiter); the number of iterations; |r|; |Aᴴr|;
         estimates of |A| and of its condition number; |x|.
 
-    Raises:
-        ValueError: for vectors of the wrong shape.
-        NotImplementedError: for `show`.
+    Raises
+    ------
+    ValueError
+        For vectors of the wrong shape.
+    NotImplementedError
+        For `show`.
 
-    Examples:
-        >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-        >>> cp.scipy.sparse.linalg.lsmr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
-        array([1., 2.])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> cp.scipy.sparse.linalg.lsmr(a, cp.asarray([1.0, 3.0, 5.0]))[0].round(4)
+    array([1., 2.])
     """
     if show:
         raise NotImplementedError("[lsmr] show= is not supported; use the estimates that it returns")

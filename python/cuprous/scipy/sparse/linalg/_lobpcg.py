@@ -64,8 +64,10 @@ class _Block:
     def orthonormal(self) -> _Block:
         """The block with orthonormal columns in the product of B, by Cholesky's factor.
 
-        Raises:
-            LinAlgError: if the columns depend on each other.
+        Raises
+        ------
+        LinAlgError
+            If the columns depend on each other.
         """
         return self.times(_inverse_factor(_gram(self.x, self.bx)))
 
@@ -83,8 +85,10 @@ def _inverse_factor(gram: Any) -> Any:
 def _pencil(a: Any, b: Any) -> tuple[Any, Any]:
     """Returns the ascending eigenvalues and eigenvectors of a x = λ b x.
 
-    Raises:
-        LinAlgError: if `b` is not positive definite.
+    Raises
+    ------
+    LinAlgError
+        If `b` is not positive definite.
     """
     import numpy as np
 
@@ -171,36 +175,55 @@ def lobpcg(
     locally optimal block preconditioned conjugate gradient method (Knyazev, 2001). The blocks stay on the device; the
     projected problem is solved on the host in each iteration.
 
-    Args:
-        A, B, M: matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M
-            is the identity.
-        X: the initial vectors (n x k).
-        Y: vectors (n x m) to whose complement in the product of B the eigenvectors are restricted.
-        tol: the length of a residual at which it has converged; n times the square root of the dtype's precision by
-            default.
-        maxiter: the greatest number of iterations; 20 by default.
-        largest: whether the largest eigenvalues are wanted, or the smallest.
-        verbosityLevel: prints the residuals' lengths if positive.
-        retLambdaHistory, retResidualNormsHistory: whether to return the eigenvalues and lengths of residuals by
-            iteration too.
-        restartControl: the previous directions are dropped if an iteration makes the residuals this many times as
-            long.
+    Parameters
+    ----------
+    A : array_like
+        Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
+        identity.
+    B : array_like, optional
+        Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
+        identity.
+    M : array_like or LinearOperator, optional
+        Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
+        identity.
+    X : array_like
+        The initial vectors (n x k).
+    Y : array_like, optional
+        Vectors (n x m) to whose complement in the product of B the eigenvectors are restricted.
+    tol : float, optional
+        The length of a residual at which it has converged; n times the square root of the dtype's precision by default.
+    maxiter : int, optional
+        The greatest number of iterations; 20 by default.
+    largest : bool, default True
+        Whether the largest eigenvalues are wanted, or the smallest.
+    verbosityLevel : int, default 0
+        Prints the residuals' lengths if positive.
+    retLambdaHistory, retResidualNormsHistory : bool, default False
+        Whether to return the eigenvalues and lengths of residuals by iteration too.
+    restartControl : int, default 20
+        The previous directions are dropped if an iteration makes the residuals this many times as long.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         The eigenvalues (k), descending for `largest` and otherwise ascending; the eigenvectors (n x k) with the
         smallest residuals of all iterations; and the requested histories (iterations + 2, k). If n is below 5 k + m,
         the problem is solved as a dense one instead, without histories.
 
-    Raises:
-        ValueError: for arrays of the wrong shape, and initial vectors or constraints that depend on each other.
-        NotImplementedError: for constraints of small problems.
+    Raises
+    ------
+    ValueError
+        For arrays of the wrong shape, and initial vectors or constraints that depend on each other.
+    NotImplementedError
+        For constraints of small problems.
 
-    Examples:
-        >>> a = cp.scipy.sparse.diags([cp.arange(1.0, 101.0)], [0])
-        >>> x = cp.random.default_rng(0).random((100, 3))
-        >>> values, vectors = cp.scipy.sparse.linalg.lobpcg(a, x, largest=False, tol=1e-5, maxiter=200)
-        >>> values.round(5)
-        array([1., 2., 3.])
+    Examples
+    --------
+    >>> a = cp.scipy.sparse.diags([cp.arange(1.0, 101.0)], [0])
+    >>> x = cp.random.default_rng(0).random((100, 3))
+    >>> values, vectors = cp.scipy.sparse.linalg.lobpcg(a, x, largest=False, tol=1e-5, maxiter=200)
+    >>> values.round(5)
+    array([1., 2., 3.])
     """
     import numpy as np
 

@@ -18,21 +18,30 @@ from cuprous.scipy.sparse._construct import _eye
 def matrix_power(A: Any, power: Any) -> Any:
     """Returns a power of a square sparse matrix.
 
-    Args:
-        A: a square sparse matrix.
-        power: the power, not negative.
+    Parameters
+    ----------
+    A : sparse matrix
+        A square sparse matrix.
+    power : float
+        The power, not negative.
 
-    Returns:
+    Returns
+    -------
+    sparse matrix
         A sparse matrix.
 
-    Raises:
-        TypeError: for a matrix that is not square, and powers that are not integers.
-        ValueError: for negative powers.
+    Raises
+    ------
+    TypeError
+        For a matrix that is not square, and powers that are not integers.
+    ValueError
+        For negative powers.
 
-    Examples:
-        >>> cp.scipy.sparse.linalg.matrix_power(cp.scipy.sparse.csr_matrix([[1, 1], [0, 1]]), 3).toarray()
-        array([[1, 3],
-               [0, 1]])
+    Examples
+    --------
+    >>> cp.scipy.sparse.linalg.matrix_power(cp.scipy.sparse.csr_matrix([[1, 1], [0, 1]]), 3).toarray()
+    array([[1, 3],
+           [0, 1]])
     """
     m, n = A.shape
     if m != n:
@@ -52,21 +61,33 @@ def matrix_power(A: Any, power: Any) -> Any:
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """Solves A x = b as a dense system; memory and time are those of `cuprous.linalg.solve`.
 
-    Args:
-        A: a square sparse matrix.
-        b: a vector, or a matrix (sparse or dense) of right-hand sides.
-        permc_spec, use_umfpack: options of SciPy's solver, ignored here.
+    Parameters
+    ----------
+    A : sparse matrix
+        A square sparse matrix.
+    b : sparse matrix or array_like
+        A vector, or a matrix (sparse or dense) of right-hand sides.
+    permc_spec : dict, optional
+        Options of SciPy's solver, ignored here.
+    use_umfpack : bool, default True
+        Options of SciPy's solver, ignored here.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array of the shape of `b`.
 
-    Raises:
-        ValueError: for a matrix that is not square, and right-hand sides of the wrong shape.
-        NotImplementedError: for more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, and right-hand sides of the wrong shape.
+    NotImplementedError
+        For more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
 
-    Examples:
-        >>> cp.scipy.sparse.linalg.spsolve(cp.scipy.sparse.diags([[2.0, 4.0]], [0]), cp.asarray([2.0, 2.0]))
-        array([1. , 0.5])
+    Examples
+    --------
+    >>> cp.scipy.sparse.linalg.spsolve(cp.scipy.sparse.diags([[2.0, 4.0]], [0]), cp.asarray([2.0, 2.0]))
+    array([1. , 0.5])
     """
     if not isinstance(A, Sparse):
         raise TypeError(f"A must be a sparse matrix, not {type(A)}")

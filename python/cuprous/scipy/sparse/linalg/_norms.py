@@ -19,22 +19,33 @@ def _squares(a: Any) -> Any:
 def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
     """Returns the norm of a sparse matrix, or of its rows or columns.
 
-    Args:
-        x: the matrix.
-        ord: for a matrix None, "fro", 1, -1, inf or -inf; for vectors any number, inf, -inf or 0.
-        axis: None or both axes for the norm of the matrix, one axis for the norms of the vectors along it.
+    Parameters
+    ----------
+    x : array_like
+        The matrix.
+    ord : array_like, optional
+        For a matrix None, "fro", 1, -1, inf or -inf; for vectors any number, inf, -inf or 0.
+    axis : array_like, optional
+        None or both axes for the norm of the matrix, one axis for the norms of the vectors along it.
 
-    Returns:
+    Returns
+    -------
+    ndarray
         An array with zero axes or one axis.
 
-    Raises:
-        TypeError: for arguments that are not sparse.
-        ValueError: for invalid orders and axes.
-        NotImplementedError: for the orders 2, -2 and "nuc", which need singular values.
+    Raises
+    ------
+    TypeError
+        For arguments that are not sparse.
+    ValueError
+        For invalid orders and axes.
+    NotImplementedError
+        For the orders 2, -2 and "nuc", which need singular values.
 
-    Examples:
-        >>> cp.scipy.sparse.linalg.norm(cp.scipy.sparse.diags([[3.0, 4.0]], [0]))
-        array(5.)
+    Examples
+    --------
+    >>> cp.scipy.sparse.linalg.norm(cp.scipy.sparse.diags([[3.0, 4.0]], [0]))
+    array(5.)
     """
     if not isinstance(x, Sparse):
         raise TypeError("input is not sparse. use cuprous.linalg.norm")

@@ -17,9 +17,12 @@ class FileSystemBase(ABC):
     def create_stream(self, path: Any, mode: str) -> AbstractContextManager[IO[Any]]:
         """Opens a file.
 
-        Args:
-            path: its path.
-            mode: as for `open`.
+        Parameters
+        ----------
+        path : str or path-like
+            Its path.
+        mode : str
+            As for `open`.
         """
         ...
 
@@ -27,9 +30,12 @@ class FileSystemBase(ABC):
     def concat_path(self, path: Any, suffix: str) -> Any:
         """Returns the path of a file of a directory.
 
-        Args:
-            path: the directory.
-            suffix: the name of the file.
+        Parameters
+        ----------
+        path : str
+            The directory.
+        suffix : str
+            The name of the file.
         """
         ...
 
@@ -37,9 +43,12 @@ class FileSystemBase(ABC):
     def rename(self, path: Any, new_path: Any) -> None:
         """Gives a file another name, in place of a file that has it.
 
-        Args:
-            path: the file.
-            new_path: its new path.
+        Parameters
+        ----------
+        path : str, path-like or file
+            The file.
+        new_path : str or path-like
+            Its new path.
         """
         ...
 
@@ -47,8 +56,10 @@ class FileSystemBase(ABC):
     def init_path(self, path: Any) -> Any:
         """Returns a path as the other methods take it.
 
-        Args:
-            path: the directory of a checkpoint.
+        Parameters
+        ----------
+        path : str
+            The directory of a checkpoint.
         """
         ...
 
@@ -56,8 +67,10 @@ class FileSystemBase(ABC):
     def mkdir(self, path: Any) -> None:
         """Makes a directory unless it exists.
 
-        Args:
-            path: the directory.
+        Parameters
+        ----------
+        path : str
+            The directory.
         """
         ...
 
@@ -66,8 +79,10 @@ class FileSystemBase(ABC):
     def validate_checkpoint_id(cls, checkpoint_id: Any) -> bool:
         """Returns True for a path of this file system.
 
-        Args:
-            checkpoint_id: the path.
+        Parameters
+        ----------
+        checkpoint_id : str
+            The path.
         """
         ...
 
@@ -75,8 +90,10 @@ class FileSystemBase(ABC):
     def exists(self, path: Any) -> bool:
         """Returns True if there is a file.
 
-        Args:
-            path: its path.
+        Parameters
+        ----------
+        path : str or path-like
+            Its path.
         """
         ...
 
@@ -84,8 +101,10 @@ class FileSystemBase(ABC):
     def rm_file(self, path: Any) -> None:
         """Removes a file.
 
-        Args:
-            path: its path.
+        Parameters
+        ----------
+        path : str or path-like
+            Its path.
         """
         ...
 
@@ -93,8 +112,10 @@ class FileSystemBase(ABC):
     def ls(self, path: Any) -> list[str]:
         """Returns the paths of a directory's files.
 
-        Args:
-            path: the directory.
+        Parameters
+        ----------
+        path : str
+            The directory.
         """
         ...
 

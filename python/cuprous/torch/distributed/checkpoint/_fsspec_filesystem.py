@@ -41,9 +41,12 @@ class FileSystem(FileSystemBase):
     def init_path(self, path: Any, **options: Any) -> str:
         """Returns a path, whose file system is used from now on.
 
-        Args:
-            path: the address of a directory.
-            **options: of its file system.
+        Parameters
+        ----------
+        path : str
+            The address of a directory.
+        **options : any
+            Of its file system.
         """
         self.fs, _ = _fsspec().core.url_to_fs(os.fspath(path), **options)
         return os.fspath(path)
@@ -73,8 +76,10 @@ class FileSystem(FileSystemBase):
 def _fsspec() -> Any:
     """Returns fsspec, which few programs need.
 
-    Raises:
-        ImportError: if it is not installed.
+    Raises
+    ------
+    ImportError
+        If it is not installed.
     """
     try:
         return importlib.import_module("fsspec")
@@ -85,19 +90,31 @@ def _fsspec() -> Any:
 class FsspecWriter(FileSystemWriter):
     """Writes checkpoints to a directory of a file system of fsspec.
 
-    Args:
-        path: its address, such as "s3://bucket/step100".
-        single_file_per_rank: True, as for `FileSystemWriter`.
-        sync_files: waits until files are on the disk, where the file system has one.
-        thread_count: has no effect.
-        per_thread_copy_ahead: has no effect.
-        overwrite: replaces a checkpoint that is there.
-        _extensions: None.
-        serialization_format: None.
-        **kwargs: options of the file system.
+    Parameters
+    ----------
+    path : str or path-like
+        Its address, such as "s3://bucket/step100".
+    single_file_per_rank : bool, default True
+        True, as for `FileSystemWriter`.
+    sync_files : bool, default True
+        Waits until files are on the disk, where the file system has one.
+    thread_count : int, default 1
+        Has no effect.
+    per_thread_copy_ahead : int, default 10000000
+        Has no effect.
+    overwrite : bool, default True
+        Replaces a checkpoint that is there.
+    _extensions : object, optional
+        None.
+    serialization_format : str, optional
+        None.
+    **kwargs : any
+        Options of the file system.
 
-    Raises:
-        ImportError: without fsspec.
+    Raises
+    ------
+    ImportError
+        Without fsspec.
     """
 
     def __init__(self, path: Any, single_file_per_rank: bool = True, sync_files: bool = True, thread_count: int = 1,
@@ -118,12 +135,17 @@ class FsspecReader(FileSystemReader):
     """Reads checkpoints of a directory of a file system of fsspec. Of each file only the tensors that a rank needs are
     read.
 
-    Args:
-        path: its address, such as "s3://bucket/step100".
-        **kwargs: options of the file system.
+    Parameters
+    ----------
+    path : str or path-like
+        Its address, such as "s3://bucket/step100".
+    **kwargs : any
+        Options of the file system.
 
-    Raises:
-        ImportError: without fsspec.
+    Raises
+    ------
+    ImportError
+        Without fsspec.
     """
 
     def __init__(self, path: Any, **kwargs: Any) -> None:
@@ -155,8 +177,10 @@ class _Tensors:
     def get_tensor(self, name: str) -> Tensor:
         """Returns a tensor.
 
-        Args:
-            name: its name.
+        Parameters
+        ----------
+        name : str
+            Its name.
         """
         if name not in self._entries:
             raise safetensors.SafetensorError(f"File does not contain tensor {name}")

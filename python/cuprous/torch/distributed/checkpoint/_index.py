@@ -36,10 +36,14 @@ OF_RANK = re.compile(r"(rank\d+-[0-9a-f]{16})\.json")
 class StorageInfo:
     """Where something is.
 
-    Args:
-        file: the name of the file, or None for a value that stands in the index.
-        key: its name in the file.
-        packed: the value as JSON, if it stands in the index.
+    Parameters
+    ----------
+    file : str or None
+        The name of the file, or None for a value that stands in the index.
+    key : str, default ""
+        Its name in the file.
+    packed : str, optional
+        The value as JSON, if it stands in the index.
     """
 
     file: str | None
@@ -73,8 +77,10 @@ def of_ranks(names: list[str]) -> str:
 def ranks_of(text: str) -> list[str] | None:
     """Returns the names of the indexes of the ranks, or None for an index that is that of all.
 
-    Raises:
-        ValueError: if one is outside of the directory.
+    Raises
+    ------
+    ValueError
+        If one is outside of the directory.
     """
     index = json.loads(text)
     names = index.get("ranks") if isinstance(index, dict) else None
@@ -88,8 +94,10 @@ def ranks_of(text: str) -> list[str] | None:
 def merged(indexes: list[Metadata]) -> Metadata:
     """Returns the contents that several ranks have written each for itself. Of what several have, the first's counts.
 
-    Raises:
-        ValueError: if a tensor or a part of it differs between ranks in dtype or shape.
+    Raises
+    ------
+    ValueError
+        If a tensor or a part of it differs between ranks in dtype or shape.
     """
     whole = Metadata({}, {}, {}, version=str(_VERSION))
     for rank, each in enumerate(indexes):
@@ -123,8 +131,10 @@ def _location(info: StorageInfo) -> dict[str, Any]:
 def from_text(text: str) -> Metadata:
     """Returns an index after checking it.
 
-    Raises:
-        ValueError: if it is not an index, or names a file outside of the directory.
+    Raises
+    ------
+    ValueError
+        If it is not an index, or names a file outside of the directory.
     """
     try:
         index = json.loads(text)

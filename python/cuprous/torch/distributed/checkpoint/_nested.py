@@ -23,9 +23,12 @@ def _has_tensor(tree: Any) -> bool:
 def flatten(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Path]]:
     """Returns the leaves of a state by name, tensors and values without tensors, and where each of them is.
 
-    Raises:
-        ValueError: if two leaves have the same name.
-        TypeError: for tensors in a tuple, which cannot be loaded in place.
+    Raises
+    ------
+    ValueError
+        If two leaves have the same name.
+    TypeError
+        For tensors in a tuple, which cannot be loaded in place.
     """
     leaves: dict[str, Any] = {}
     paths: dict[str, Path] = {}
@@ -54,8 +57,10 @@ def _walk(path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
 def check_flat(state: dict[str, Any]) -> None:
     """Raises unless each value of a state is a tensor or has none.
 
-    Raises:
-        TypeError: for a nested value with tensors.
+    Raises
+    ------
+    TypeError
+        For a nested value with tensors.
     """
     for name, value in state.items():
         if not isinstance(value, Tensor) and _has_tensor(value):

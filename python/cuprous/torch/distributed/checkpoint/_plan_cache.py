@@ -40,8 +40,10 @@ class PlanCache:
                 modules: Iterable[str]) -> tuple[list[SavePlan], Metadata]:  # fmt: skip
         """Returns what `combine` makes of the plans of all ranks: what each is sent, and the contents.
 
-        Raises:
-            ValueError: if a rank refers to a plan that this one has not got.
+        Raises
+        ------
+        ValueError
+            If a rank refers to a plan that this one has not got.
         """
         digests = [_digest(plan, modules) if plan.usable else plan.planner_data[0] for plan in plans]
         self.plans |= {digest: plan for digest, plan in zip(digests, plans, strict=True) if plan.usable}

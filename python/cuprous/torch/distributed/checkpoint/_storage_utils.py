@@ -20,16 +20,25 @@ _WRITERS = (FileSystemWriter, FsspecWriter)
 def storage_of(checkpoint_id: Any, storage: Any, base: type[Any], reads: bool) -> Any:
     """Returns the storage of a checkpoint, ready for it.
 
-    Args:
-        checkpoint_id: the name of the checkpoint, or None.
-        storage: the storage that is given, or None.
-        base: the class of storages.
-        reads: True for readers.
+    Parameters
+    ----------
+    checkpoint_id : str
+        The name of the checkpoint, or None.
+    storage : UntypedStorage
+        The storage that is given, or None.
+    base : type
+        The class of storages.
+    reads : bool
+        True for readers.
 
-    Raises:
-        ValueError: if neither is given.
-        TypeError: for what is no storage.
-        ImportError: for an address for which fsspec is needed.
+    Raises
+    ------
+    ValueError
+        If neither is given.
+    TypeError
+        For what is no storage.
+    ImportError
+        For an address for which fsspec is needed.
     """
     if storage is not None:
         if not isinstance(storage, base):

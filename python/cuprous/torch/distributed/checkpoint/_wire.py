@@ -27,8 +27,10 @@ def modules_of(*objects: Any) -> set[str]:
 def to_text(value: Any, modules: Iterable[str] = ()) -> str:
     """Returns a value as text: the same text for the same value, in whatever order sets have it.
 
-    Raises:
-        TypeError: for an object that `from_text` would not make.
+    Raises
+    ------
+    TypeError
+        For an object that `from_text` would not make.
     """
     return json.dumps(_Code(modules).encode(value))
 
@@ -37,8 +39,10 @@ def from_text(text: str, modules: Iterable[str] = ()) -> Any:
     """Returns the value that `to_text` has been given. It consists of plain values, and of dataclasses and enums of
     this package and of these modules: nothing else is imported or called.
 
-    Raises:
-        ValueError: if the text names another class.
+    Raises
+    ------
+    ValueError
+        If the text names another class.
     """
     return _Code(modules).decode(json.loads(text))
 

@@ -15,9 +15,12 @@ T = TypeVar("T")
 class CheckpointException(BaseException):
     """What went wrong on which ranks.
 
-    Args:
-        msg: what was done.
-        failures: by rank, the exception, or its text if it was raised on another rank.
+    Parameters
+    ----------
+    msg : str
+        What was done.
+    failures : dict
+        By rank, the exception, or its text if it was raised on another rank.
     """
 
     def __init__(self, msg: str, failures: dict[int, Any]) -> None:
@@ -37,11 +40,16 @@ class CheckpointException(BaseException):
 class Ranks:
     """A group, or this process alone, one of whose ranks plans for all.
 
-    Args:
-        group: the group.
-        alone: True for this process alone.
-        coordinator: the rank that plans, in the whole job.
-        modules: modules whose dataclasses may travel between the ranks.
+    Parameters
+    ----------
+    group : ProcessGroup
+        The group.
+    alone : bool
+        True for this process alone.
+    coordinator : int, default 0
+        The rank that plans, in the whole job.
+    modules : iterable of str, optional
+        Modules whose dataclasses may travel between the ranks.
     """
 
     def __init__(self, group: Any, alone: bool, coordinator: int = 0, modules: Iterable[str] = ()) -> None:
@@ -56,13 +64,19 @@ class Ranks:
         """Calls a function on each rank, and another one on the coordinator with the results of all. It returns what
         each rank gets.
 
-        Args:
-            what: says in errors what was done.
-            local: the function of each rank.
-            combine: that of the coordinator.
+        Parameters
+        ----------
+        what : str
+            Says in errors what was done.
+        local : callable
+            The function of each rank.
+        combine : callable
+            That of the coordinator.
 
-        Raises:
-            CheckpointException: on all ranks, if it raised on one.
+        Raises
+        ------
+        CheckpointException
+            On all ranks, if it raised on one.
         """
         answer, error = self._attempt(local)
         if self.group is None:
@@ -106,8 +120,10 @@ class Ranks:
     def do(self, what: str, function: Callable[[], Any]) -> None:
         """Calls a function on each rank, and waits for all of them.
 
-        Raises:
-            CheckpointException: on all ranks, if it raised on one.
+        Raises
+        ------
+        CheckpointException
+            On all ranks, if it raised on one.
         """
         self.all_reduce(what, lambda: _nothing(function()), _nothing)
 

@@ -39,18 +39,24 @@ _CACHES: dict[Any, PlanCache] = {}
 class DefaultSavePlanner(SavePlanner):
     """Saves all of a state; what several ranks have is saved by one of them.
 
-    Args:
-        flatten_state_dict: saves nested dicts and lists entry by entry. With False no value may contain tensors.
-        flatten_sharded_tensors: has no effect, because DTensors do not contain each other.
-        dedup_replicated_tensors: has no effect; what several ranks have is always saved once.
-        dedup_save_to_lowest_rank: the lowest of the ranks that have a tensor saves it, instead of that of them which
-            has least to write.
-        enable_plan_caching: what a rank has planned is sent and combined again only if it has changed since the last
-            save by a planner of this class with these options. All ranks give the same value.
+    Parameters
+    ----------
+    flatten_state_dict : bool, default True
+        Saves nested dicts and lists entry by entry. With False no value may contain tensors.
+    flatten_sharded_tensors : bool, default True
+        Has no effect, because DTensors do not contain each other.
+    dedup_replicated_tensors : bool, optional
+        Has no effect; what several ranks have is always saved once.
+    dedup_save_to_lowest_rank : bool, default False
+        The lowest of the ranks that have a tensor saves it, instead of that of them which has least to write.
+    enable_plan_caching : bool, default False
+        What a rank has planned is sent and combined again only if it has changed since the last save by a planner of
+        this class with these options. All ranks give the same value.
 
-    Example:
-        >>> planner = dcp.DefaultSavePlanner(dedup_save_to_lowest_rank=True)  # doctest: +SKIP
-        >>> dcp.save(state, checkpoint_id="step100", planner=planner)  # doctest: +SKIP
+    Examples
+    --------
+    >>> planner = dcp.DefaultSavePlanner(dedup_save_to_lowest_rank=True)  # doctest: +SKIP
+    >>> dcp.save(state, checkpoint_id="step100", planner=planner)  # doctest: +SKIP
     """
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
@@ -106,20 +112,27 @@ class DefaultSavePlanner(SavePlanner):
     def lookup_object(self, index: MetadataIndex) -> Any:
         """Returns a value of the state; of a distributed tensor, this rank's part.
 
-        Args:
-            index: its name.
+        Parameters
+        ----------
+        index : MetadataIndex
+            Its name.
         """
         return _lookup(self.state_dict, index)
 
     def transform_object(self, write_item: WriteItem, object: Any) -> Any:
         """Returns what is written for a value: tensors as they are, others as `torch.save` writes them.
 
-        Args:
-            write_item: its item.
-            object: the value.
+        Parameters
+        ----------
+        write_item : WriteItem
+            Its item.
+        object : object
+            The value.
 
-        Raises:
-            TypeError: for an object that would have to be pickled.
+        Raises
+        ------
+        TypeError
+            For an object that would have to be pickled.
         """
         return PlainBytes(object) if write_item.type == WriteItemType.BYTE_IO else object
 
@@ -127,14 +140,19 @@ class DefaultSavePlanner(SavePlanner):
 class DefaultLoadPlanner(LoadPlanner):
     """Loads all of a state, whatever ranks have saved it.
 
-    Args:
-        flatten_state_dict: loads nested dicts and lists entry by entry. With False no value may contain tensors.
-        flatten_sharded_tensors: has no effect, because DTensors do not contain each other.
-        allow_partial_load: leaves entries that the checkpoint lacks as they are; otherwise they are an error.
+    Parameters
+    ----------
+    flatten_state_dict : bool, default True
+        Loads nested dicts and lists entry by entry. With False no value may contain tensors.
+    flatten_sharded_tensors : bool, default True
+        Has no effect, because DTensors do not contain each other.
+    allow_partial_load : bool, default False
+        Leaves entries that the checkpoint lacks as they are; otherwise they are an error.
 
-    Example:
-        >>> planner = dcp.DefaultLoadPlanner(allow_partial_load=True)  # doctest: +SKIP
-        >>> dcp.load(state, checkpoint_id="step100", planner=planner)  # doctest: +SKIP
+    Examples
+    --------
+    >>> planner = dcp.DefaultLoadPlanner(allow_partial_load=True)  # doctest: +SKIP
+    >>> dcp.load(state, checkpoint_id="step100", planner=planner)  # doctest: +SKIP
     """
 
     def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True,
@@ -178,25 +196,33 @@ class DefaultLoadPlanner(LoadPlanner):
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
         """Does nothing: `resolve_tensor` returns memory of the state.
 
-        Args:
-            read_item: the item.
-            tensor: what `resolve_tensor` has returned.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
+        tensor : Tensor
+            What `resolve_tensor` has returned.
         """
 
     def lookup_tensor(self, index: MetadataIndex) -> Tensor:
         """Returns a tensor of the state; of a distributed one, this rank's part.
 
-        Args:
-            index: its name.
+        Parameters
+        ----------
+        index : MetadataIndex
+            Its name.
         """
         return cast(Tensor, _lookup(self.state_dict, index))
 
     def transform_tensor(self, read_item: ReadItem, tensor: Tensor) -> Tensor:
         """Returns the part of a tensor into which an item is copied.
 
-        Args:
-            read_item: the item.
-            tensor: what `lookup_tensor` has returned.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
+        tensor : Tensor
+            What `lookup_tensor` has returned.
         """
         return planner_helpers.narrow(tensor, read_item.dest_offsets, read_item.lengths)
 
@@ -204,11 +230,15 @@ class DefaultLoadPlanner(LoadPlanner):
 class PlainBytes(io.BytesIO):
     """A plain value as `torch.save` writes it.
 
-    Args:
-        value: the value.
+    Parameters
+    ----------
+    value : number
+        The value.
 
-    Raises:
-        TypeError: for an object that would have to be pickled, and whose loading would run code.
+    Raises
+    ------
+    TypeError
+        For an object that would have to be pickled, and whose loading would run code.
     """
 
     def __init__(self, value: Any) -> None:
@@ -236,9 +266,12 @@ def _lookup(state: dict[str, Any], index: MetadataIndex) -> Any:
 def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: bool) -> SavePlan:
     """Returns the items of a flat state: each value that this rank has, or a part of it.
 
-    Args:
-        state_dict: the state.
-        is_coordinator: has no effect, because values of several ranks are reduced to one later.
+    Parameters
+    ----------
+    state_dict : dict
+        The state.
+    is_coordinator : bool
+        Has no effect, because values of several ranks are reduced to one later.
     """
     here = ((name, value) for name, value in state_dict.items() if planner_helpers.is_here(value))
     return SavePlan([item for name, value in here for item in planner_helpers.write_items(name, value)])
@@ -247,13 +280,18 @@ def create_default_local_save_plan(state_dict: dict[str, Any], is_coordinator: b
 def dedup_save_plans(all_plans: list[SavePlan], save_to_lowest_rank: bool = False) -> list[SavePlan]:
     """Returns plans in which each item is written by one rank.
 
-    Args:
-        all_plans: the plans of the ranks.
-        save_to_lowest_rank: by the lowest that has it, instead of by the one that has least to write. Values that are
-            no tensors are always written by the lowest.
+    Parameters
+    ----------
+    all_plans : list of SavePlan
+        The plans of the ranks.
+    save_to_lowest_rank : bool, default False
+        By the lowest that has it, instead of by the one that has least to write. Values that are no tensors are always
+        written by the lowest.
 
-    Raises:
-        ValueError: if a tensor differs between ranks in dtype or shape.
+    Raises
+    ------
+    ValueError
+        If a tensor differs between ranks in dtype or shape.
     """
     holders: dict[MetadataIndex, list[int]] = {}
     first: dict[str, WriteItem] = {}
@@ -288,12 +326,17 @@ def create_default_global_save_plan(all_plans: list[SavePlan],
                                     rewrite_index_hints: bool = True) -> tuple[list[SavePlan], Metadata]:  # fmt: skip
     """Returns plans, and the contents of the checkpoint that they write.
 
-    Args:
-        all_plans: the plans of the ranks, in which each item occurs once.
-        rewrite_index_hints: gives each part of a tensor its position among them.
+    Parameters
+    ----------
+    all_plans : list of SavePlan
+        The plans of the ranks, in which each item occurs once.
+    rewrite_index_hints : bool, default True
+        Gives each part of a tensor its position among them.
 
-    Raises:
-        ValueError: if a value that is no part of a tensor occurs twice.
+    Raises
+    ------
+    ValueError
+        If a value that is no part of a tensor occurs twice.
     """
     found: dict[str, TensorStorageMetadata | BytesStorageMetadata] = {}
     plans = []
@@ -354,14 +397,21 @@ def _overlapping(chunks: list[ChunkStorageMetadata]) -> tuple[ChunkStorageMetada
 def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadata, strict: bool = True) -> LoadPlan:
     """Returns the items that a flat state needs.
 
-    Args:
-        state_dict: the state.
-        metadata: the contents of the checkpoint.
-        strict: an entry that the checkpoint lacks is an error; otherwise it is left out.
+    Parameters
+    ----------
+    state_dict : dict
+        The state.
+    metadata : Metadata
+        The contents of the checkpoint.
+    strict : bool, default True
+        An entry that the checkpoint lacks is an error; otherwise it is left out.
 
-    Raises:
-        RuntimeError: for an entry that the checkpoint lacks.
-        ValueError: for a tensor of another shape, or of which the checkpoint lacks elements.
+    Raises
+    ------
+    RuntimeError
+        For an entry that the checkpoint lacks.
+    ValueError
+        For a tensor of another shape, or of which the checkpoint lacks elements.
     """
     items: list[ReadItem] = []
     for name, value in state_dict.items():
@@ -382,8 +432,10 @@ def create_default_local_load_plan(state_dict: dict[str, Any], metadata: Metadat
 def create_default_global_load_plan(all_plans: list[LoadPlan]) -> list[LoadPlan]:
     """Returns the plans as they are: no rank needs to know what others read.
 
-    Args:
-        all_plans: the plans of the ranks.
+    Parameters
+    ----------
+    all_plans : list of LoadPlan
+        The plans of the ranks.
     """
     return all_plans
 

@@ -52,26 +52,39 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     The files get their names when they are complete, and the index is written last. Files of earlier checkpoints of the
     directory are removed then.
 
-    Args:
-        path: the directory.
-        single_file_per_rank: True: each rank writes one file.
-        sync_files: waits until the files are on the disk before they get their names.
-        thread_count: has no effect: one thread writes the file of a rank.
-        per_thread_copy_ahead: has no effect, because tensors in host memory are written as they are.
-        cache_staged_state_dict: False.
-        overwrite: replaces a checkpoint that is there.
-        _extensions: None.
-        serialization_format: None: safetensors, in any case.
+    Parameters
+    ----------
+    path : str
+        The directory.
+    single_file_per_rank : bool, default True
+        True: each rank writes one file.
+    sync_files : bool, default True
+        Waits until the files are on the disk before they get their names.
+    thread_count : int, default 1
+        Has no effect: one thread writes the file of a rank.
+    per_thread_copy_ahead : int, default 10000000
+        Has no effect, because tensors in host memory are written as they are.
+    cache_staged_state_dict : bool, default False
+        False.
+    overwrite : bool, default True
+        Replaces a checkpoint that is there.
+    _extensions : object, optional
+        None.
+    serialization_format : str, optional
+        None: safetensors, in any case.
 
-    Raises:
-        NotImplementedError: for another value of an argument that must be as given.
+    Raises
+    ------
+    NotImplementedError
+        For another value of an argument that must be as given.
 
-    Examples:
-        >>> import tempfile
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> folder = tempfile.mkdtemp()
-        >>> x = {"w": torch.ones(2)}
-        >>> _ = checkpoint.save(x, storage_writer=checkpoint.FileSystemWriter(folder))
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> x = {"w": torch.ones(2)}
+    >>> _ = checkpoint.save(x, storage_writer=checkpoint.FileSystemWriter(folder))
     """
 
     #: The directory's file system.
@@ -103,10 +116,14 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
         """Begins a checkpoint.
 
-        Args:
-            is_coordinator: whether this is the rank that plans for all.
-            *args: nothing.
-            **kwargs: `use_collectives=False` and `rank` if each rank saves for itself.
+        Parameters
+        ----------
+        is_coordinator : bool
+            Whether this is the rank that plans for all.
+        *args : any
+            Nothing.
+        **kwargs : any
+            `use_collectives=False` and `rank` if each rank saves for itself.
         """
         self._rank = None if kwargs.get("use_collectives", True) else kwargs["rank"]
 
@@ -145,10 +162,14 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def write_tensors(self, name: str, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
         """Writes a file, which gets its name when it is complete.
 
-        Args:
-            name: the name.
-            tensors: the tensors by name, of which some may share memory.
-            metadata: what the file says of itself.
+        Parameters
+        ----------
+        name : str
+            The name.
+        tensors : dict of str to Tensor
+            The tensors by name, of which some may share memory.
+        metadata : dict of str to str, optional
+            What the file says of itself.
         """
         path = self.fs.concat_path(self.path, name)
         with no_grad():
@@ -159,9 +180,12 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def write_text(self, name: str, text: str) -> None:
         """Writes a file of text, which gets its name when it is complete.
 
-        Args:
-            name: the name.
-            text: the text.
+        Parameters
+        ----------
+        name : str
+            The name.
+        text : str
+            The text.
         """
         self._durably(self.fs.concat_path(self.path, name), "w", iter([text]))
 
@@ -201,8 +225,10 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     def join_ranks(self, names: list[str]) -> None:
         """Writes the index of a checkpoint that the ranks have written each for itself, on one rank.
 
-        Args:
-            names: the names of their indexes.
+        Parameters
+        ----------
+        names : list of str
+            The names of their indexes.
         """
         self.write_text(INDEX, _index.of_ranks(names))
         self._remove_others({*names, *(f"{name.removesuffix('.json')}.safetensors" for name in names)})
@@ -244,8 +270,10 @@ def _key(item: WriteItem, used: dict[str, Tensor]) -> str:
 def as_tensor(item: WriteItem, data: Any) -> Tensor:
     """Returns what a planner gives for an item as a tensor.
 
-    Raises:
-        TypeError: for something else than a tensor or a stream of bytes.
+    Raises
+    ------
+    TypeError
+        For something else than a tensor or a stream of bytes.
     """
     if isinstance(data, Tensor):
         return data.detach()
@@ -274,23 +302,29 @@ def _sync(path: Path) -> None:
 class FileSystemReader(StorageReader):
     """Reads checkpoints of a directory.
 
-    Args:
-        path: the directory.
-        _extension_registry: None.
+    Parameters
+    ----------
+    path : str
+        The directory.
+    _extension_registry : object, optional
+        None.
 
-    Raises:
-        NotImplementedError: for a registry of extensions.
+    Raises
+    ------
+    NotImplementedError
+        For a registry of extensions.
 
-    Examples:
-        >>> import tempfile
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> folder = tempfile.mkdtemp()
-        >>> x = {"w": torch.ones(2)}
-        >>> _ = checkpoint.save(x, checkpoint_id=folder)
-        >>> y = {"w": torch.zeros(2)}
-        >>> checkpoint.load(y, storage_reader=checkpoint.FileSystemReader(folder))
-        >>> y
-        {'w': tensor([1., 1.])}
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> x = {"w": torch.ones(2)}
+    >>> _ = checkpoint.save(x, checkpoint_id=folder)
+    >>> y = {"w": torch.zeros(2)}
+    >>> checkpoint.load(y, storage_reader=checkpoint.FileSystemReader(folder))
+    >>> y
+    {'w': tensor([1., 1.])}
     """
 
     #: The directory's file system.
@@ -378,8 +412,10 @@ class FileSystemReader(StorageReader):
     def open_tensors(self, name: str) -> AbstractContextManager[Any]:
         """Opens a file, as `safetensors.safe_open`.
 
-        Args:
-            name: its name.
+        Parameters
+        ----------
+        name : str
+            Its name.
         """
         return safetensors.safe_open(self.fs.concat_path(self.path, name))
 
@@ -396,8 +432,10 @@ class FileSystemReader(StorageReader):
 def copy_part(found: Tensor, item: ReadItem, planner: LoadPlanner) -> None:
     """Copies what an item says from a part that is stored to where the planner wants it.
 
-    Raises:
-        ValueError: if the planner gives a tensor of another shape.
+    Raises
+    ------
+    ValueError
+        If the planner gives a tensor of another shape.
     """
     part = planner_helpers.narrow(found, item.storage_offsets, item.lengths)
     target = planner.resolve_tensor(item).detach()

@@ -48,19 +48,26 @@ class _Files:
 class HuggingFaceStorageWriter(FileSystemWriter):
     """Writes tensors as Hugging Face's models are stored, for `from_pretrained` and other readers of safetensors.
 
-    Args:
-        path: the directory.
-        fqn_to_index_mapping: by name, in which of the files a tensor is, from 1; by default, all are in one.
-        thread_count: has no effect.
-        save_distributed: each rank writes its parts of DTensors. Otherwise the state has whole tensors.
-        enable_consolidation: with `save_distributed`, whole tensors are then written from the parts, which go to the
-            folder `sharded`.
-        thread_count_consolidation: has no effect.
+    Parameters
+    ----------
+    path : str
+        The directory.
+    fqn_to_index_mapping : dict of str to int, optional
+        By name, in which of the files a tensor is, from 1; by default, all are in one.
+    thread_count : int, default 1
+        Has no effect.
+    save_distributed : bool, default False
+        Each rank writes its parts of DTensors. Otherwise the state has whole tensors.
+    enable_consolidation : bool, default False
+        With `save_distributed`, whole tensors are then written from the parts, which go to the folder `sharded`.
+    thread_count_consolidation : int, default 1
+        Has no effect.
 
-    Example:
-        >>> writer = dcp.HuggingFaceStorageWriter("model", save_distributed=True,
-        ...                                       enable_consolidation=True)  # doctest: +SKIP
-        >>> dcp.save(model.state_dict(), storage_writer=writer)  # doctest: +SKIP
+    Examples
+    --------
+    >>> writer = dcp.HuggingFaceStorageWriter("model", save_distributed=True,
+    ...                                       enable_consolidation=True)  # doctest: +SKIP
+    >>> dcp.save(model.state_dict(), storage_writer=writer)  # doctest: +SKIP
     """
 
     def __init__(self, path: Any, fqn_to_index_mapping: dict[str, int] | None = None, thread_count: int = 1,
@@ -188,13 +195,17 @@ class HuggingFaceStorageReader(FileSystemReader):
     """Reads tensors of all safetensors files of a directory: models of Hugging Face, and what
     `HuggingFaceStorageWriter` has written.
 
-    Args:
-        path: the directory.
-        thread_count: has no effect.
+    Parameters
+    ----------
+    path : str
+        The directory.
+    thread_count : int, default 1
+        Has no effect.
 
-    Example:
-        >>> state = model.state_dict()  # doctest: +SKIP
-        >>> dcp.load(state, storage_reader=dcp.HuggingFaceStorageReader("model"))  # doctest: +SKIP
+    Examples
+    --------
+    >>> state = model.state_dict()  # doctest: +SKIP
+    >>> dcp.load(state, storage_reader=dcp.HuggingFaceStorageReader("model"))  # doctest: +SKIP
     """
 
     def __init__(self, path: Any, thread_count: int = 1) -> None:

@@ -15,9 +15,12 @@ from cuprous.torch._types import DTYPES, Size, dtype
 class ChunkStorageMetadata:
     """A part of a tensor.
 
-    Args:
-        offsets: where it begins in the whole.
-        sizes: its shape.
+    Parameters
+    ----------
+    offsets : Size
+        Where it begins in the whole.
+    sizes : Size
+        Its shape.
     """
 
     offsets: Size
@@ -28,12 +31,18 @@ class ChunkStorageMetadata:
 class TensorProperties:
     """Properties of a tensor, of which a checkpoint has the dtype.
 
-    Args:
-        dtype: the dtype.
-        layout: the layout, as with PyTorch.
-        requires_grad: whether it requires a gradient.
-        memory_format: the memory format, as with PyTorch.
-        pin_memory: whether its memory is pinned.
+    Parameters
+    ----------
+    dtype : dtype, optional
+        The dtype.
+    layout : layout, optional
+        The layout, as with PyTorch.
+    requires_grad : bool, default False
+        Whether it requires a gradient.
+    memory_format : memory_format, optional
+        The memory format, as with PyTorch.
+    pin_memory : bool, default False
+        Whether its memory is pinned.
     """
 
     dtype: dtype = field(default_factory=lambda: DTYPES["float32"])
@@ -46,8 +55,10 @@ class TensorProperties:
     def create_from_tensor(tensor: Any) -> TensorProperties:
         """Returns the properties of a tensor.
 
-        Args:
-            tensor: the tensor.
+        Parameters
+        ----------
+        tensor : Tensor
+            The tensor.
         """
         return TensorProperties(tensor.dtype, requires_grad=tensor.requires_grad)
 
@@ -56,19 +67,24 @@ class TensorProperties:
 class TensorStorageMetadata:
     """A tensor of a checkpoint.
 
-    Args:
-        properties: its dtype.
-        size: the shape of the whole.
-        chunks: the parts that are stored.
+    Parameters
+    ----------
+    properties : TensorProperties
+        Its dtype.
+    size : Size
+        The shape of the whole.
+    chunks : list of ChunkStorageMetadata
+        The parts that are stored.
 
-    Examples:
-        >>> import tempfile
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> folder = tempfile.mkdtemp()
-        >>> x = {"w": torch.ones(2)}
-        >>> _ = checkpoint.save(x, checkpoint_id=folder)
-        >>> checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata["w"].size
-        torch.Size([2])
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> x = {"w": torch.ones(2)}
+    >>> _ = checkpoint.save(x, checkpoint_id=folder)
+    >>> checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata["w"].size
+    torch.Size([2])
     """
 
     properties: TensorProperties
@@ -85,11 +101,16 @@ class BytesStorageMetadata:
 class StorageMeta:
     """What a storage says to planners.
 
-    Args:
-        checkpoint_id: the name of the checkpoint.
-        save_id: identifies a call of `save`.
-        load_id: identifies a call of `load`.
-        modules: names, as with PyTorch.
+    Parameters
+    ----------
+    checkpoint_id : str or path-like, optional
+        The name of the checkpoint.
+    save_id : str, optional
+        Identifies a call of `save`.
+    load_id : str, optional
+        Identifies a call of `load`.
+    modules : list of str, optional
+        Names, as with PyTorch.
     """
 
     checkpoint_id: str | os.PathLike[str] | None = None
@@ -102,21 +123,28 @@ class StorageMeta:
 class Metadata:
     """The contents of a checkpoint.
 
-    Args:
-        state_dict_metadata: tensors and other values by name.
-        planner_data: what the planner keeps with them.
-        storage_data: where the storage has what, by `MetadataIndex`.
-        storage_meta: what the storage says to planners.
-        version: the version of the format.
+    Parameters
+    ----------
+    state_dict_metadata : dict of str to TensorStorageMetadata or BytesStorageMetadata
+        Tensors and other values by name.
+    planner_data : object, optional
+        What the planner keeps with them.
+    storage_data : object, optional
+        Where the storage has what, by `MetadataIndex`.
+    storage_meta : StorageMeta, optional
+        What the storage says to planners.
+    version : str, optional
+        The version of the format.
 
-    Examples:
-        >>> import tempfile
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> folder = tempfile.mkdtemp()
-        >>> x = {"w": torch.ones(2)}
-        >>> _ = checkpoint.save(x, checkpoint_id=folder)
-        >>> sorted(checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata)
-        ['w']
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> x = {"w": torch.ones(2)}
+    >>> _ = checkpoint.save(x, checkpoint_id=folder)
+    >>> sorted(checkpoint.FileSystemReader(folder).read_metadata().state_dict_metadata)
+    ['w']
     """
 
     state_dict_metadata: dict[str, TensorStorageMetadata | BytesStorageMetadata]
@@ -130,10 +158,14 @@ class Metadata:
 class MetadataIndex:
     """The name of a value, or of a part of a tensor.
 
-    Args:
-        fqn: the dotted name.
-        offset: where the part begins in the whole.
-        index: the position of the part among those of the tensor, which is a hint and is not compared.
+    Parameters
+    ----------
+    fqn : str
+        The dotted name.
+    offset : sequence of ints, optional
+        Where the part begins in the whole.
+    index : int, optional
+        The position of the part among those of the tensor, which is a hint and is not compared.
     """
 
     fqn: str

@@ -39,8 +39,10 @@ class LoadItemType(enum.Enum):
 class BytesIOWriteData:
     """How many bytes a value has.
 
-    Args:
-        nbytes: the number.
+    Parameters
+    ----------
+    nbytes : int
+        The number.
     """
 
     nbytes: int
@@ -50,10 +52,14 @@ class BytesIOWriteData:
 class TensorWriteData:
     """Which part of which tensor is written.
 
-    Args:
-        chunk: the part.
-        properties: the dtype.
-        size: the shape of the whole.
+    Parameters
+    ----------
+    chunk : ChunkStorageMetadata
+        The part.
+    properties : TensorProperties
+        The dtype.
+    size : Size
+        The shape of the whole.
     """
 
     chunk: ChunkStorageMetadata
@@ -65,11 +71,16 @@ class TensorWriteData:
 class WriteItem:
     """Something that a rank writes.
 
-    Args:
-        index: its name.
-        type: what it is.
-        bytes_io_data: the size of a value, if it is known.
-        tensor_data: the part of a tensor.
+    Parameters
+    ----------
+    index : MetadataIndex
+        Its name.
+    type : WriteItemType
+        What it is.
+    bytes_io_data : BytesIOWriteData, optional
+        The size of a value, if it is known.
+    tensor_data : TensorWriteData, optional
+        The part of a tensor.
     """
 
     index: MetadataIndex
@@ -87,13 +98,20 @@ class WriteItem:
 class ReadItem:
     """Something that a rank reads.
 
-    Args:
-        type: what it is.
-        dest_index: its name in the state.
-        dest_offsets: where it begins in this rank's part.
-        storage_index: its name in the checkpoint.
-        storage_offsets: where it begins in the part that is stored.
-        lengths: its shape.
+    Parameters
+    ----------
+    type : LoadItemType
+        What it is.
+    dest_index : MetadataIndex
+        Its name in the state.
+    dest_offsets : Size
+        Where it begins in this rank's part.
+    storage_index : MetadataIndex
+        Its name in the checkpoint.
+    storage_offsets : Size
+        Where it begins in the part that is stored.
+    lengths : Size
+        Its shape.
     """
 
     type: LoadItemType
@@ -108,11 +126,16 @@ class ReadItem:
 class SavePlan:
     """What a rank writes.
 
-    Args:
-        items: the parts and values.
-        storage_data: what the storage adds.
-        planner_data: what the planner adds.
-        usable: as with PyTorch, where False stands for the plan of the last time.
+    Parameters
+    ----------
+    items : list of WriteItem
+        The parts and values.
+    storage_data : object, optional
+        What the storage adds.
+    planner_data : object, optional
+        What the planner adds.
+    usable : bool, default True
+        As with PyTorch, where False stands for the plan of the last time.
     """
 
     items: list[WriteItem]
@@ -125,10 +148,14 @@ class SavePlan:
 class LoadPlan:
     """What a rank reads.
 
-    Args:
-        items: the parts and values.
-        storage_data: what the storage adds.
-        planner_data: what the planner adds.
+    Parameters
+    ----------
+    items : list of ReadItem
+        The parts and values.
+    storage_data : object, optional
+        What the storage adds.
+    planner_data : object, optional
+        What the planner adds.
     """
 
     items: list[ReadItem]
@@ -144,12 +171,13 @@ class SavePlanner(abc.ABC):
     classes, and of dataclasses of the module that defines the planner or the storage. A subclass of
     `DefaultSavePlanner` needs only the methods that differ.
 
-    Example:
-        >>> class Rounded(dcp.DefaultSavePlanner):  # doctest: +SKIP
-        ...     def transform_object(self, write_item, object):
-        ...         object = super().transform_object(write_item, object)
-        ...         return object.half() if isinstance(object, torch.Tensor) else object
-        >>> dcp.save(state, checkpoint_id="step100", planner=Rounded())  # doctest: +SKIP
+    Examples
+    --------
+    >>> class Rounded(dcp.DefaultSavePlanner):  # doctest: +SKIP
+    ...     def transform_object(self, write_item, object):
+    ...         object = super().transform_object(write_item, object)
+    ...         return object.half() if isinstance(object, torch.Tensor) else object
+    >>> dcp.save(state, checkpoint_id="step100", planner=Rounded())  # doctest: +SKIP
     """
 
     @abc.abstractmethod
@@ -157,10 +185,14 @@ class SavePlanner(abc.ABC):
                        is_coordinator: bool = False) -> None:  # fmt: skip
         """Begins, on all ranks.
 
-        Args:
-            state_dict: the state.
-            storage_meta: what the storage says.
-            is_coordinator: whether this rank calls `create_global_plan`.
+        Parameters
+        ----------
+        state_dict : dict
+            The state.
+        storage_meta : StorageMeta, optional
+            What the storage says.
+        is_coordinator : bool, default False
+            Whether this rank calls `create_global_plan`.
         """
         ...
 
@@ -173,8 +205,10 @@ class SavePlanner(abc.ABC):
     def create_global_plan(self, all_plans: list[SavePlan]) -> tuple[list[SavePlan], Metadata]:
         """Returns what each rank writes, and the contents of the checkpoint, on one rank.
 
-        Args:
-            all_plans: the plans of the ranks, in their order.
+        Parameters
+        ----------
+        all_plans : list of SavePlan
+            The plans of the ranks, in their order.
         """
         ...
 
@@ -182,8 +216,10 @@ class SavePlanner(abc.ABC):
     def finish_plan(self, new_plan: SavePlan) -> SavePlan:
         """Returns this rank's plan, which the storage gets, on all ranks.
 
-        Args:
-            new_plan: this rank's part of the global plan.
+        Parameters
+        ----------
+        new_plan : SavePlan
+            This rank's part of the global plan.
         """
         ...
 
@@ -191,8 +227,10 @@ class SavePlanner(abc.ABC):
     def resolve_data(self, write_item: WriteItem) -> Tensor | io.BytesIO:
         """Returns what is written for an item: a tensor on any device, or bytes. The storage may call it several times.
 
-        Args:
-            write_item: the item.
+        Parameters
+        ----------
+        write_item : WriteItem
+            The item.
         """
         ...
 
@@ -202,12 +240,13 @@ class LoadPlanner:
 
     A subclass of `DefaultLoadPlanner` needs only the methods that differ.
 
-    Example:
-        >>> class Renamed(dcp.DefaultLoadPlanner):  # doctest: +SKIP
-        ...     def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
-        ...         state_dict = {f"model.{name}": value for name, value in state_dict.items()}
-        ...         super().set_up_planner(state_dict, metadata, is_coordinator)
-        >>> dcp.load(state, checkpoint_id="step100", planner=Renamed())  # doctest: +SKIP
+    Examples
+    --------
+    >>> class Renamed(dcp.DefaultLoadPlanner):  # doctest: +SKIP
+    ...     def set_up_planner(self, state_dict, metadata=None, is_coordinator=False):
+    ...         state_dict = {f"model.{name}": value for name, value in state_dict.items()}
+    ...         super().set_up_planner(state_dict, metadata, is_coordinator)
+    >>> dcp.load(state, checkpoint_id="step100", planner=Renamed())  # doctest: +SKIP
     """
 
     @abc.abstractmethod
@@ -215,10 +254,14 @@ class LoadPlanner:
                        is_coordinator: bool = False) -> None:  # fmt: skip
         """Begins, on all ranks.
 
-        Args:
-            state_dict: the state.
-            metadata: the contents of the checkpoint.
-            is_coordinator: whether this rank calls `create_global_plan`.
+        Parameters
+        ----------
+        state_dict : dict
+            The state.
+        metadata : Metadata, optional
+            The contents of the checkpoint.
+        is_coordinator : bool, default False
+            Whether this rank calls `create_global_plan`.
         """
         ...
 
@@ -231,8 +274,10 @@ class LoadPlanner:
     def create_global_plan(self, global_plan: list[LoadPlan]) -> list[LoadPlan]:
         """Returns what each rank reads, on one rank.
 
-        Args:
-            global_plan: the plans of the ranks, in their order.
+        Parameters
+        ----------
+        global_plan : list of LoadPlan
+            The plans of the ranks, in their order.
         """
         ...
 
@@ -240,8 +285,10 @@ class LoadPlanner:
     def finish_plan(self, central_plan: LoadPlan) -> LoadPlan:
         """Returns this rank's plan, which the storage gets, on all ranks.
 
-        Args:
-            central_plan: this rank's part of the global plan.
+        Parameters
+        ----------
+        central_plan : LoadPlan
+            This rank's part of the global plan.
         """
         ...
 
@@ -249,17 +296,22 @@ class LoadPlanner:
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
         """Takes a value that is no tensor.
 
-        Args:
-            read_item: the item.
-            value: its bytes, as `SavePlanner.resolve_data` has returned them.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
+        value : BytesIO
+            Its bytes, as `SavePlanner.resolve_data` has returned them.
         """
         ...
 
     def resolve_bytes(self, read_item: ReadItem) -> io.BytesIO:
         """Returns where bytes are written. As with PyTorch, no storage of this package calls it.
 
-        Args:
-            read_item: the item.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
         """
         raise NotImplementedError("LoadPlanner.resolve_bytes is not implemented")
 
@@ -267,8 +319,10 @@ class LoadPlanner:
     def resolve_tensor(self, read_item: ReadItem) -> Tensor:
         """Returns the tensor into which the storage copies a part.
 
-        Args:
-            read_item: the item.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
         """
         ...
 
@@ -276,9 +330,12 @@ class LoadPlanner:
     def commit_tensor(self, read_item: ReadItem, tensor: Tensor) -> None:
         """Takes note that a part has been copied.
 
-        Args:
-            read_item: the item.
-            tensor: what `resolve_tensor` has returned.
+        Parameters
+        ----------
+        read_item : ReadItem
+            The item.
+        tensor : Tensor
+            What `resolve_tensor` has returned.
         """
         ...
 

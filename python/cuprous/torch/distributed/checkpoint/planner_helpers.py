@@ -40,8 +40,10 @@ def local_tensor(value: Tensor) -> Tensor:
 def chunk_of(name: str, value: Tensor) -> ChunkStorageMetadata:
     """Returns which part of a tensor this rank has.
 
-    Raises:
-        ValueError: for a `Partial`.
+    Raises
+    ------
+    ValueError
+        For a `Partial`.
     """
     if not isinstance(value, DTensor):
         return ChunkStorageMetadata(Size([0] * value.ndim), Size(value.dims))
@@ -66,8 +68,10 @@ def write_items(name: str, value: Any) -> Iterator[WriteItem]:
 def read_items(name: str, saved: Any, value: Any) -> list[ReadItem]:
     """Returns the items to read for a value.
 
-    Raises:
-        ValueError: if the checkpoint has something else of that name, or lacks elements.
+    Raises
+    ------
+    ValueError
+        If the checkpoint has something else of that name, or lacks elements.
     """
     if isinstance(saved, BytesStorageMetadata):
         index, none = MetadataIndex(name), Size([0])
@@ -87,12 +91,18 @@ def create_read_items_for_chunk_list(fqn: str, checkpoint_md: TensorStorageMetad
     """Returns the items to read for parts of a tensor: for each of them its intersections with the parts that are
     stored.
 
-    Args:
-        fqn: the name of the tensor.
-        checkpoint_md: what the checkpoint has of it.
-        local_chunks: the parts that this rank needs.
+    Parameters
+    ----------
+    fqn : str
+        The name of the tensor.
+    checkpoint_md : TensorStorageMetadata
+        What the checkpoint has of it.
+    local_chunks : list of ChunkStorageMetadata
+        The parts that this rank needs.
 
-    Returns:
+    Returns
+    -------
+    list of ReadItem
         A list of items.
     """
     found = []

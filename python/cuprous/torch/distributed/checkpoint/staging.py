@@ -26,8 +26,10 @@ class AsyncStager(Protocol):
     def stage(self, state_dict: dict[str, Any]) -> Future[dict[str, Any]] | dict[str, Any]:
         """Returns a copy of a state, which later changes do not reach, or a future of it.
 
-        Args:
-            state_dict: the state.
+        Parameters
+        ----------
+        state_dict : dict
+            The state.
         """
         raise NotImplementedError(f"{type(self).__name__} must implement stage method")
 
@@ -41,9 +43,12 @@ class AsyncStager(Protocol):
 class BlockingAsyncStager(AsyncStager):
     """Copies a state into host memory before `stage` returns.
 
-    Args:
-        cache_staged_state_dict: has no effect: the allocator keeps the memory of earlier copies.
-        type_check: has no effect: a state has plain values and tensors alone.
+    Parameters
+    ----------
+    cache_staged_state_dict : bool, default False
+        Has no effect: the allocator keeps the memory of earlier copies.
+    type_check : bool, default False
+        Has no effect: a state has plain values and tensors alone.
     """
 
     _synchronize_after_execute = False
@@ -54,8 +59,10 @@ class BlockingAsyncStager(AsyncStager):
     def stage(self, state_dict: dict[str, Any]) -> dict[str, Any]:
         """Returns a copy in host memory.
 
-        Args:
-            state_dict: the state.
+        Parameters
+        ----------
+        state_dict : dict
+            The state.
         """
         return copied(state_dict)
 
@@ -70,12 +77,17 @@ class BlockingAsyncStager(AsyncStager):
 class StagingOptions:
     """Options of `DefaultStager`.
 
-    Args:
-        use_pinned_memory: has no effect: copies from a GPU go through page-locked memory.
-        use_shared_memory: has no effect: a thread of this process writes.
-        use_async_staging: copies in a thread: `async_save` returns an `AsyncSaveResponse`, and the state may not be
-            changed before its `staging_completion` is done.
-        use_non_blocking_copy: has no effect.
+    Parameters
+    ----------
+    use_pinned_memory : bool, default True
+        Has no effect: copies from a GPU go through page-locked memory.
+    use_shared_memory : bool, default True
+        Has no effect: a thread of this process writes.
+    use_async_staging : bool, default True
+        Copies in a thread: `async_save` returns an `AsyncSaveResponse`, and the state may not be changed before its
+        `staging_completion` is done.
+    use_non_blocking_copy : bool, default True
+        Has no effect.
     """
 
     use_pinned_memory: bool = True
@@ -87,8 +99,10 @@ class StagingOptions:
 class DefaultStager(AsyncStager):
     """Copies a state into host memory, in a thread if its options say so.
 
-    Args:
-        config: the options.
+    Parameters
+    ----------
+    config : StagingOptions, optional
+        The options.
     """
 
     _synchronize_after_execute = False
@@ -101,8 +115,10 @@ class DefaultStager(AsyncStager):
     def stage(self, state_dict: dict[str, Any]) -> Future[dict[str, Any]] | dict[str, Any]:
         """Returns a copy in host memory, or a future of it.
 
-        Args:
-            state_dict: the state.
+        Parameters
+        ----------
+        state_dict : dict
+            The state.
         """
         if self._thread is None:
             return copied(state_dict)

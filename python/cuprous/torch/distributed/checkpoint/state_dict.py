@@ -22,22 +22,31 @@ from cuprous.torch.optim import Optimizer
 class StateDictOptions:
     """Options of this module's functions.
 
-    Args:
-        full_state_dict: whole tensors in place of DTensors; with `cpu_offload` only rank 0 gets them.
-        cpu_offload: tensors in host memory.
-        ignore_frozen_params: leaves out parameters that do not require a gradient.
-        keep_submodule_prefixes: True.
-        strict: `set_model_state_dict` requires all names.
-        broadcast_from_rank0: with `full_state_dict`, `set_…` takes the state of rank 0, and those of other ranks may be
-            empty.
-        flatten_optimizer_state_dict: the state of optimizers has names such as "state.0.weight.exp_avg" and
-            "param_groups.0.weight.lr" in place of nested dicts.
-        dsd_fqn_modifiers: the name of PyTorch's method for changed names; it has no effect.
+    Parameters
+    ----------
+    full_state_dict : bool, default False
+        Whole tensors in place of DTensors; with `cpu_offload` only rank 0 gets them.
+    cpu_offload : bool, default False
+        Tensors in host memory.
+    ignore_frozen_params : bool, default False
+        Leaves out parameters that do not require a gradient.
+    keep_submodule_prefixes : bool, default True
+        True.
+    strict : bool, default True
+        `set_model_state_dict` requires all names.
+    broadcast_from_rank0 : bool, default False
+        With `full_state_dict`, `set_…` takes the state of rank 0, and those of other ranks may be empty.
+    flatten_optimizer_state_dict : bool, default False
+        The state of optimizers has names such as "state.0.weight.exp_avg" and "param_groups.0.weight.lr" in place of
+        nested dicts.
+    dsd_fqn_modifiers : str, optional
+        The name of PyTorch's method for changed names; it has no effect.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> state_dict.StateDictOptions(full_state_dict=True).cpu_offload
-        False
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> state_dict.StateDictOptions(full_state_dict=True).cpu_offload
+    False
     """
 
     full_state_dict: bool = False
@@ -93,15 +102,18 @@ def get_model_state_dict(model: Module, *, submodules: Any = None,
                          options: StateDictOptions | None = None) -> dict[str, Any]:  # fmt: skip
     """Returns parameters and buffers by name, without the prefix of `DistributedDataParallel`.
 
-    Raises:
-        NotImplementedError: for an option that is not supported.
+    Raises
+    ------
+    NotImplementedError
+        For an option that is not supported.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> model = nn.Linear(1, 1)
-        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        >>> sorted(state_dict.get_model_state_dict(model))
-        ['bias', 'weight']
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> sorted(state_dict.get_model_state_dict(model))
+    ['bias', 'weight']
     """
     own = _checked(options, submodules)
     module = _bare(model)
@@ -141,16 +153,20 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
     """Returns the state and settings of optimizers by names of parameters. An optimizer that has not stepped gets its
     state first, so that a checkpoint can be loaded into it.
 
-    Raises:
-        RuntimeError: if an optimizer has a parameter that the model does not have.
-        NotImplementedError: for an option that is not supported.
+    Raises
+    ------
+    RuntimeError
+        If an optimizer has a parameter that the model does not have.
+    NotImplementedError
+        For an option that is not supported.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> model = nn.Linear(1, 1)
-        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        >>> sorted(state_dict.get_optimizer_state_dict(model, optimizer))
-        ['param_groups', 'state']
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> sorted(state_dict.get_optimizer_state_dict(model, optimizer))
+    ['param_groups', 'state']
     """
     own = _checked(options, submodules)
     names = _names(model)
@@ -217,8 +233,9 @@ def get_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
                    options: StateDictOptions | None = None) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """Returns the states of a model and its optimizers, for `torch.distributed.checkpoint.save`.
 
-    Example:
-        >>> model_state, optimizer_state = get_state_dict(model, optimizer)  # doctest: +SKIP
+    Examples
+    --------
+    >>> model_state, optimizer_state = get_state_dict(model, optimizer)  # doctest: +SKIP
     """
     return (get_model_state_dict(model, submodules=submodules, options=options),
             get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options))  # fmt: skip
@@ -237,18 +254,23 @@ def set_model_state_dict(model: Module, model_state_dict: Mapping[str, Any], *,
                          options: StateDictOptions | None = None) -> Any:  # fmt: skip
     """Copies a state into a model. Whole tensors are sharded as the parameters are.
 
-    Returns:
+    Returns
+    -------
+    pair of lists
         Names that are missing, and those that are not expected.
 
-    Raises:
-        RuntimeError: listing what does not fit, if strict.
+    Raises
+    ------
+    RuntimeError
+        Listing what does not fit, if strict.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> model = nn.Linear(1, 1)
-        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        >>> state_dict.set_model_state_dict(model, state_dict.get_model_state_dict(model))
-        <All keys matched successfully>
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> state_dict.set_model_state_dict(model, state_dict.get_model_state_dict(model))
+    <All keys matched successfully>
     """
     own = _checked(options)
     module = _bare(model)
@@ -262,15 +284,18 @@ def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
                              options: StateDictOptions | None = None) -> None:  # fmt: skip
     """Restores optimizers from a state by names of parameters. Whole tensors are sharded as the parameters are.
 
-    Raises:
-        RuntimeError: if the state lacks a group of parameters, or the state of one.
+    Raises
+    ------
+    RuntimeError
+        If the state lacks a group of parameters, or the state of one.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> model = nn.Linear(1, 1)
-        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        >>> found = state_dict.get_optimizer_state_dict(model, optimizer)
-        >>> state_dict.set_optimizer_state_dict(model, optimizer, found)
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> found = state_dict.get_optimizer_state_dict(model, optimizer)
+    >>> state_dict.set_optimizer_state_dict(model, optimizer, found)
     """
     own = _checked(options)
     names = _names(model)
@@ -306,16 +331,19 @@ def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
                    options: StateDictOptions | None = None) -> Any:  # fmt: skip
     """Restores a model and its optimizers from their states.
 
-    Returns:
+    Returns
+    -------
+    pair of lists
         Names that the model's state lacks, and those that the model does not have.
 
-    Examples:
-        >>> from cuprous.torch.distributed.checkpoint import state_dict
-        >>> model = nn.Linear(1, 1)
-        >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-        >>> of_model, of_optimizer = state_dict.get_state_dict(model, optimizer)
-        >>> state_dict.set_state_dict(model, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
-        <All keys matched successfully>
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.checkpoint import state_dict
+    >>> model = nn.Linear(1, 1)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    >>> of_model, of_optimizer = state_dict.get_state_dict(model, optimizer)
+    >>> state_dict.set_state_dict(model, optimizer, model_state_dict=of_model, optim_state_dict=of_optimizer)
+    <All keys matched successfully>
     """
     is_sent = options is not None and options.broadcast_from_rank0
     found = set_model_state_dict(model, model_state_dict, options=options) if model_state_dict or is_sent else None

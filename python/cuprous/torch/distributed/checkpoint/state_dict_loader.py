@@ -22,22 +22,32 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
     The checkpoint may have been saved by any number of ranks, and its tensors sharded in another way or not at all.
     Each rank reads what it needs. What the checkpoint has beyond the state is left out.
 
-    Args:
-        state_dict: as for `save`; it says what is loaded, and how it is distributed.
-        checkpoint_id: the directory, which all ranks reach, or an address for fsspec.
-        storage_reader: where the checkpoint is, in place of `FileSystemReader`.
-        planner: what is loaded and where it goes, in place of `DefaultLoadPlanner`.
-        process_group: the ranks; all by default.
-        no_dist: loads on this rank alone.
+    Parameters
+    ----------
+    state_dict : dict
+        As for `save`; it says what is loaded, and how it is distributed.
+    checkpoint_id : str, optional
+        The directory, which all ranks reach, or an address for fsspec.
+    storage_reader : StorageReader, optional
+        Where the checkpoint is, in place of `FileSystemReader`.
+    planner : LoadPlanner, optional
+        What is loaded and where it goes, in place of `DefaultLoadPlanner`.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    no_dist : bool, default False
+        Loads on this rank alone.
 
-    Raises:
-        CheckpointException: on all ranks, if the checkpoint lacks something on one of them, is damaged, or has another
-            shape.
-        ValueError: without a directory or a storage.
+    Raises
+    ------
+    CheckpointException
+        On all ranks, if the checkpoint lacks something on one of them, is damaged, or has another shape.
+    ValueError
+        Without a directory or a storage.
 
-    Example:
-        >>> state = {"model": model.state_dict()}  # doctest: +SKIP
-        >>> dcp.load(state, checkpoint_id="step100")  # doctest: +SKIP
+    Examples
+    --------
+    >>> state = {"model": model.state_dict()}  # doctest: +SKIP
+    >>> dcp.load(state, checkpoint_id="step100")  # doctest: +SKIP
     """
     reader = storage_of(checkpoint_id, storage_reader, StorageReader, True)
     plain = plain_state(state_dict)
@@ -73,13 +83,20 @@ def load_state_dict(state_dict: dict[str, Any], storage_reader: StorageReader, p
                     planner: LoadPlanner | None = None) -> None:  # fmt: skip
     """Loads a state in place: the older name of `load`.
 
-    Args:
-        state_dict: as for `load`.
-        storage_reader: where the checkpoint is.
-        process_group: the ranks; all by default.
-        coordinator_rank: the rank that plans for all.
-        no_dist: loads on this rank alone.
-        planner: what is loaded, in place of `DefaultLoadPlanner`.
+    Parameters
+    ----------
+    state_dict : dict
+        As for `load`.
+    storage_reader : StorageReader
+        Where the checkpoint is.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    coordinator_rank : int, default 0
+        The rank that plans for all.
+    no_dist : bool, default False
+        Loads on this rank alone.
+    planner : LoadPlanner, optional
+        What is loaded, in place of `DefaultLoadPlanner`.
     """
     warnings.warn("`load_state_dict` is deprecated, use `load`", FutureWarning, stacklevel=2)
     storage_reader.reset()

@@ -32,25 +32,39 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     The files get their names when they are complete, and the index is written last: if a process is killed in between,
     the checkpoint that was there before is whole, under the same `checkpoint_id` too.
 
-    Args:
-        state_dict: tensors, DTensors, plain values, and nested dicts and lists of them; objects with `state_dict()`.
-        checkpoint_id: the directory, which all ranks reach, or an address for fsspec.
-        storage_writer: where the checkpoint goes, in place of `FileSystemWriter`.
-        planner: what is saved by which rank, in place of `DefaultSavePlanner`.
-        process_group: the ranks; all by default.
-        no_dist: saves on this rank alone.
-        use_collectives: False lets each rank plan and write for itself, with an index of its own: only success and the
-            name of the index travel. What several ranks have is written by each, and each loads its own again.
+    Parameters
+    ----------
+    state_dict : dict
+        Tensors, DTensors, plain values, and nested dicts and lists of them; objects with `state_dict()`.
+    checkpoint_id : str, optional
+        The directory, which all ranks reach, or an address for fsspec.
+    storage_writer : StorageWriter, optional
+        Where the checkpoint goes, in place of `FileSystemWriter`.
+    planner : SavePlanner, optional
+        What is saved by which rank, in place of `DefaultSavePlanner`.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    no_dist : bool, default False
+        Saves on this rank alone.
+    use_collectives : bool, default True
+        False lets each rank plan and write for itself, with an index of its own: only success and the name of the index
+        travel. What several ranks have is written by each, and each loads its own again.
 
-    Returns:
+    Returns
+    -------
+    Metadata
         The contents; without collectives, those that this rank has written.
 
-    Raises:
-        CheckpointException: on all ranks, if one of them failed. The last checkpoint is untouched.
-        ValueError: without a directory or a storage.
+    Raises
+    ------
+    CheckpointException
+        On all ranks, if one of them failed. The last checkpoint is untouched.
+    ValueError
+        Without a directory or a storage.
 
-    Example:
-        >>> dcp.save({"model": model.state_dict()}, checkpoint_id="step100")  # doctest: +SKIP
+    Examples
+    --------
+    >>> dcp.save({"model": model.state_dict()}, checkpoint_id="step100")  # doctest: +SKIP
     """
     writer = storage_of(checkpoint_id, storage_writer, StorageWriter, False)
     return _save(plain_state(state_dict), writer, planner, process_group, 0, no_dist, use_collectives)
@@ -137,9 +151,12 @@ class AsyncCheckpointerType(enum.Enum):
 class AsyncSaveResponse:
     """What `async_save` returns if the stager copies in the background.
 
-    Args:
-        staging_completion: is done when the state may be changed.
-        upload_completion: is done when the checkpoint is written.
+    Parameters
+    ----------
+    staging_completion : Future
+        Is done when the state may be changed.
+    upload_completion : Future
+        Is done when the checkpoint is written.
     """
 
     staging_completion: Future[None]
@@ -168,27 +185,40 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
                use_collectives: bool = True) -> Future[Metadata] | AsyncSaveResponse:  # fmt: skip
     """Saves a state in the background. When this returns, it is copied, and the program may change it.
 
-    Args:
-        state_dict: as for `save`.
-        checkpoint_id: the directory, or an address for fsspec.
-        storage_writer: where the checkpoint goes, as for `save`. It copies the state if it is an `AsyncStager`.
-        planner: as for `save`. Its methods are called in the background, with the copy.
-        process_group: the ranks; all by default.
-        async_checkpointer_type: `AsyncCheckpointerType.THREAD`: a thread of this process writes.
-        async_stager: what copies the state; by default to host memory.
-        no_dist: saves on this rank alone.
-        use_collectives: as for `save`.
+    Parameters
+    ----------
+    state_dict : dict
+        As for `save`.
+    checkpoint_id : str, optional
+        The directory, or an address for fsspec.
+    storage_writer : StorageWriter, optional
+        Where the checkpoint goes, as for `save`. It copies the state if it is an `AsyncStager`.
+    planner : SavePlanner, optional
+        As for `save`. Its methods are called in the background, with the copy.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    async_checkpointer_type : AsyncCheckpointerType, optional
+        `AsyncCheckpointerType.THREAD`: a thread of this process writes.
+    async_stager : AsyncStager, optional
+        What copies the state; by default to host memory.
+    no_dist : bool, default False
+        Saves on this rank alone.
+    use_collectives : bool, default True
+        As for `save`.
 
-    Returns:
+    Returns
+    -------
+    Future or AsyncSaveResponse
         A future of the contents, whose `result()` raises what `save` does; a failure is a warning too. With a stager
         that copies in the background, an `AsyncSaveResponse`.
 
-    Examples:
-        >>> import tempfile
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> folder = tempfile.mkdtemp()
-        >>> x = {"w": torch.ones(2)}
-        >>> _ = checkpoint.async_save(x, checkpoint_id=folder).result()
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> folder = tempfile.mkdtemp()
+    >>> x = {"w": torch.ones(2)}
+    >>> _ = checkpoint.async_save(x, checkpoint_id=folder).result()
     """
     if async_checkpointer_type not in (None, AsyncCheckpointerType.THREAD):
         raise NotImplementedError(
@@ -239,15 +269,24 @@ def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter, p
                     planner: SavePlanner | None = None) -> Metadata:  # fmt: skip
     """Saves a state: the older name of `save`.
 
-    Args:
-        state_dict: as for `save`.
-        storage_writer: where the checkpoint goes.
-        process_group: the ranks; all by default.
-        coordinator_rank: the rank that plans for all.
-        no_dist: saves on this rank alone.
-        planner: what is saved, in place of `DefaultSavePlanner`.
+    Parameters
+    ----------
+    state_dict : dict
+        As for `save`.
+    storage_writer : StorageWriter
+        Where the checkpoint goes.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    coordinator_rank : int, default 0
+        The rank that plans for all.
+    no_dist : bool, default False
+        Saves on this rank alone.
+    planner : SavePlanner, optional
+        What is saved, in place of `DefaultSavePlanner`.
 
-    Returns:
+    Returns
+    -------
+    Metadata
         The contents.
     """
     warnings.warn("`save_state_dict` is deprecated, use `save`", FutureWarning, stacklevel=2)

@@ -9,10 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 class Stateful(Protocol):
     """An object whose state `save` saves and `load` restores: `state_dict()` and `load_state_dict(state)`.
 
-    Examples:
-        >>> from cuprous.torch.distributed import checkpoint
-        >>> isinstance(nn.Linear(1, 1), checkpoint.Stateful)
-        True
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import checkpoint
+    >>> isinstance(nn.Linear(1, 1), checkpoint.Stateful)
+    True
     """
 
     def state_dict(self) -> dict[str, Any]:

@@ -16,10 +16,14 @@ from cuprous.torch.futures import Future
 class WriteResult:
     """What has been written.
 
-    Args:
-        index: its name.
-        size_in_bytes: its size.
-        storage_data: where it is, in the storage's own terms.
+    Parameters
+    ----------
+    index : MetadataIndex
+        Its name.
+    size_in_bytes : int
+        Its size.
+    storage_data : object
+        Where it is, in the storage's own terms.
     """
 
     index: MetadataIndex
@@ -35,8 +39,10 @@ class StorageWriter(abc.ABC):
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Begins another checkpoint, on all ranks.
 
-        Args:
-            checkpoint_id: its name, whose meaning is the storage's own.
+        Parameters
+        ----------
+        checkpoint_id : str or path-like, optional
+            Its name, whose meaning is the storage's own.
         """
         ...
 
@@ -44,10 +50,14 @@ class StorageWriter(abc.ABC):
     def set_up_storage_writer(self, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
         """Begins, on all ranks.
 
-        Args:
-            is_coordinator: whether this is the rank that plans for all.
-            *args: nothing.
-            **kwargs: `rank` and `use_collectives`, for methods that accept keywords.
+        Parameters
+        ----------
+        is_coordinator : bool
+            Whether this is the rank that plans for all.
+        *args : any
+            Nothing.
+        **kwargs : any
+            `rank` and `use_collectives`, for methods that accept keywords.
         """
         ...
 
@@ -55,8 +65,10 @@ class StorageWriter(abc.ABC):
     def prepare_local_plan(self, plan: SavePlan) -> SavePlan:
         """Returns a rank's plan, on all ranks.
 
-        Args:
-            plan: what the planner has returned.
+        Parameters
+        ----------
+        plan : SavePlan
+            What the planner has returned.
         """
         ...
 
@@ -64,8 +76,10 @@ class StorageWriter(abc.ABC):
     def prepare_global_plan(self, plans: list[SavePlan]) -> list[SavePlan]:
         """Returns the plans of the ranks, on one rank.
 
-        Args:
-            plans: what the planner has returned.
+        Parameters
+        ----------
+        plans : list of SavePlan
+            What the planner has returned.
         """
         ...
 
@@ -73,11 +87,16 @@ class StorageWriter(abc.ABC):
     def write_data(self, plan: SavePlan, planner: SavePlanner) -> Future[list[WriteResult]]:
         """Writes what `planner.resolve_data` returns for each item of the plan, on all ranks.
 
-        Args:
-            plan: this rank's plan.
-            planner: the planner.
+        Parameters
+        ----------
+        plan : SavePlan
+            This rank's plan.
+        planner : SavePlanner
+            The planner.
 
-        Returns:
+        Returns
+        -------
+        Future
             A future of what has been written.
         """
         ...
@@ -86,9 +105,12 @@ class StorageWriter(abc.ABC):
     def finish(self, metadata: Metadata, results: list[list[WriteResult]]) -> None:
         """Writes the contents, which completes the checkpoint, on one rank.
 
-        Args:
-            metadata: the contents.
-            results: what the ranks have written.
+        Parameters
+        ----------
+        metadata : Metadata
+            The contents.
+        results : list of lists of WriteResult
+            What the ranks have written.
         """
         ...
 
@@ -97,8 +119,10 @@ class StorageWriter(abc.ABC):
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
         """Returns True if the storage can have a checkpoint of that name.
 
-        Args:
-            checkpoint_id: the name.
+        Parameters
+        ----------
+        checkpoint_id : str or path-like
+            The name.
         """
         ...
 
@@ -114,8 +138,10 @@ class StorageReader(abc.ABC):
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
         """Begins another checkpoint, on all ranks.
 
-        Args:
-            checkpoint_id: its name, whose meaning is the storage's own.
+        Parameters
+        ----------
+        checkpoint_id : str or path-like, optional
+            Its name, whose meaning is the storage's own.
         """
         ...
 
@@ -123,9 +149,12 @@ class StorageReader(abc.ABC):
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """Returns the contents of the checkpoint, on all ranks.
 
-        Args:
-            *args: nothing.
-            **kwargs: nothing.
+        Parameters
+        ----------
+        *args : any
+            Nothing.
+        **kwargs : any
+            Nothing.
         """
         ...
 
@@ -133,11 +162,16 @@ class StorageReader(abc.ABC):
     def set_up_storage_reader(self, metadata: Metadata, is_coordinator: bool, *args: Any, **kwargs: Any) -> None:
         """Begins, on all ranks.
 
-        Args:
-            metadata: the contents.
-            is_coordinator: whether this is the rank that plans for all.
-            *args: nothing.
-            **kwargs: `rank` and `use_collectives`, for methods that accept keywords.
+        Parameters
+        ----------
+        metadata : Metadata
+            The contents.
+        is_coordinator : bool
+            Whether this is the rank that plans for all.
+        *args : any
+            Nothing.
+        **kwargs : any
+            `rank` and `use_collectives`, for methods that accept keywords.
         """
         ...
 
@@ -145,8 +179,10 @@ class StorageReader(abc.ABC):
     def prepare_local_plan(self, plan: LoadPlan) -> LoadPlan:
         """Returns a rank's plan, on all ranks.
 
-        Args:
-            plan: what the planner has returned.
+        Parameters
+        ----------
+        plan : LoadPlan
+            What the planner has returned.
         """
         ...
 
@@ -154,8 +190,10 @@ class StorageReader(abc.ABC):
     def prepare_global_plan(self, plans: list[LoadPlan]) -> list[LoadPlan]:
         """Returns the plans of the ranks, on one rank.
 
-        Args:
-            plans: what the planner has returned.
+        Parameters
+        ----------
+        plans : list of LoadPlan
+            What the planner has returned.
         """
         ...
 
@@ -164,11 +202,16 @@ class StorageReader(abc.ABC):
         """Copies each item of the plan to what `planner.resolve_tensor` returns, or passes its bytes to
         `planner.load_bytes`, on all ranks.
 
-        Args:
-            plan: this rank's plan.
-            planner: the planner.
+        Parameters
+        ----------
+        plan : LoadPlan
+            This rank's plan.
+        planner : LoadPlanner
+            The planner.
 
-        Returns:
+        Returns
+        -------
+        Future
             A future that is done when all is read.
         """
         ...
@@ -178,8 +221,10 @@ class StorageReader(abc.ABC):
     def validate_checkpoint_id(cls, checkpoint_id: str | os.PathLike[str]) -> bool:
         """Returns True if the storage can have a checkpoint of that name.
 
-        Args:
-            checkpoint_id: the name.
+        Parameters
+        ----------
+        checkpoint_id : str or path-like
+            The name.
         """
         ...
 

@@ -22,11 +22,12 @@ from cuprous.torch.nn.parameter import Parameter
 class UnshardHandle:
     """What `FSDPModule.unshard(async_op=True)` returns.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> model = nn.Linear(2, 3)
-        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-        >>> model.unshard(async_op=True).wait()
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> model = nn.Linear(2, 3)
+    >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> model.unshard(async_op=True).wait()
     """
 
     def __init__(self, group: ParameterGroup) -> None:
@@ -35,11 +36,12 @@ class UnshardHandle:
     def wait(self) -> None:
         """Waits until the parameters are whole, and makes them those of the module.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.unshard(async_op=True).wait()
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.unshard(async_op=True).wait()
         """
         self._group.unshard()
 
@@ -47,12 +49,13 @@ class UnshardHandle:
 class FSDPModule:
     """What `fully_shard` adds to the class of a module.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> model = nn.Linear(2, 3)
-        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-        >>> model(torch.ones(1, 2)).shape
-        torch.Size([1, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> model = nn.Linear(2, 3)
+    >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> model(torch.ones(1, 2)).shape
+    torch.Size([1, 3])
     """
 
     _fsdp: ParameterGroup
@@ -64,13 +67,14 @@ class FSDPModule:
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gathers the module's own parameters. With `async_op` they are on their way when this returns a handle.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> _ = model.unshard()
-            >>> model.weight.shape
-            torch.Size([3, 2])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> _ = model.unshard()
+        >>> model.weight.shape
+        torch.Size([3, 2])
         """
         if async_op:
             self._fsdp.begin_unshard()
@@ -81,12 +85,13 @@ class FSDPModule:
     def reshard(self) -> None:
         """Frees the module's own whole parameters.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> _ = model.unshard()
-            >>> model.reshard()
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> _ = model.unshard()
+        >>> model.reshard()
         """
         self._fsdp.reshard()
 
@@ -94,11 +99,12 @@ class FSDPModule:
         """Sets whether backward passes reduce gradients. Without, each rank accumulates whole gradients, which the next
         backward pass that reduces includes.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_requires_gradient_sync(False)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_requires_gradient_sync(False)
         """
         for group in self._fsdp_groups(recurse):
             group.syncs = requires_gradient_sync
@@ -106,24 +112,28 @@ class FSDPModule:
     def set_is_last_backward(self, is_last_backward: bool) -> None:
         """Has no effect: the end of each backward pass waits for its reductions.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_is_last_backward(False)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_is_last_backward(False)
         """
 
     def set_requires_all_reduce(self, requires_all_reduce: bool, *, recurse: bool = True) -> None:
         """Sets whether backward passes on a mesh of two dimensions reduce over the first one too.
 
-        Raises:
-            NotImplementedError: for False on a mesh of two dimensions.
+        Raises
+        ------
+        NotImplementedError
+            For False on a mesh of two dimensions.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_requires_all_reduce(False)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_requires_all_reduce(False)
         """
         for group in self._fsdp_groups(recurse):
             if not requires_all_reduce and group.mesh.ndim > 1:
@@ -135,11 +145,12 @@ class FSDPModule:
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Sets whether the whole parameters are freed between forward and backward pass.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_reshard_after_forward(False)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_reshard_after_forward(False)
         """
         for group in self._fsdp_groups(recurse):
             group.reshards_after_forward = reshard_after_forward
@@ -147,11 +158,12 @@ class FSDPModule:
     def set_reshard_after_backward(self, reshard_after_backward: bool, *, recurse: bool = True) -> None:
         """Sets whether the whole parameters are freed after the backward pass; not for gradient accumulation.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_reshard_after_backward(False)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_reshard_after_backward(False)
         """
         for group in self._fsdp_groups(recurse):
             group.reshards_after_backward = reshard_after_backward
@@ -159,11 +171,12 @@ class FSDPModule:
     def set_modules_to_forward_prefetch(self, modules: list[FSDPModule]) -> None:
         """Sets the modules whose parameters are gathered while this one computes; by default the next one.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_modules_to_forward_prefetch([])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_modules_to_forward_prefetch([])
         """
         self._fsdp.prefetches_forward = [m._fsdp for m in _all_sharded(modules)]
 
@@ -171,34 +184,37 @@ class FSDPModule:
         """Sets the modules whose parameters are gathered during this one's backward pass; by default the previous
         one.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_modules_to_backward_prefetch([])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_modules_to_backward_prefetch([])
         """
         self._fsdp.prefetches_backward = [m._fsdp for m in _all_sharded(modules)]
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """Sets the number by which sums of gradients are divided; by default, the number of ranks.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.set_gradient_divide_factor(2.0)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.set_gradient_divide_factor(2.0)
         """
         self._fsdp.divisor = float(factor)
 
     def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns parameters, as DTensors, and buffers by name.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> sorted(model.state_dict())
-            ['bias', 'weight']
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> sorted(model.state_dict())
+        ['bias', 'weight']
         """
         for group in self._fsdp_groups():
             group.reshard()
@@ -207,12 +223,13 @@ class FSDPModule:
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Copies a state whose parameters are DTensors; `set_model_state_dict` loads whole tensors.
 
-        Examples:
-            >>> from cuprous.torch.distributed import fsdp
-            >>> model = nn.Linear(2, 3)
-            >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-            >>> model.load_state_dict(model.state_dict())
-            <All keys matched successfully>
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import fsdp
+        >>> model = nn.Linear(2, 3)
+        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+        >>> model.load_state_dict(model.state_dict())
+        <All keys matched successfully>
         """
         for group in self._fsdp_groups():
             group.reshard()
@@ -240,34 +257,47 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
     are averaged and each rank gets those of its rows, so the optimizer, which is made afterwards, has a part of the
     state.
 
-    Args:
-        module: a module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a
-            state.
-        mesh: ranks of one dimension, or of two, of which parameters are replicated over the first; all by default. For
-            parameters that `parallelize_module` has divided over `mesh_2d["tp"]`, such as `mesh_2d["dp"]`. Parameters
-            and buffers are moved to its kind of device. By default they stay where the first one is, and the job is
-            joined if that has not been done.
-        reshard_after_forward: frees the whole parameters between forward and backward pass, and gathers them again.
-            None means True, except for the outermost module, whose backward pass comes first.
-        shard_placement_fn: returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for
-            `Shard(0)`.
-        mp_policy: dtypes of the computation and the reduction.
-        offload_policy: `CPUOffloadPolicy()` keeps the parts in host memory, where those of a mesh of CPUs always are.
-        ignored_params: parameters to leave as they are.
+    Parameters
+    ----------
+    module : Module
+        A module with the same parameters on all ranks. Each rank keeps its own values: use one seed, or load a state.
+    mesh : DeviceMesh, optional
+        Ranks of one dimension, or of two, of which parameters are replicated over the first; all by default. For
+        parameters that `parallelize_module` has divided over `mesh_2d["tp"]`, such as `mesh_2d["dp"]`. Parameters and
+        buffers are moved to its kind of device. By default they stay where the first one is, and the job is joined if
+        that has not been done.
+    reshard_after_forward : bool or int, optional
+        Frees the whole parameters between forward and backward pass, and gathers them again. None means True, except
+        for the outermost module, whose backward pass comes first.
+    shard_placement_fn : callable, optional
+        Returns the dimension along which a parameter is sharded, as `Shard(dim)`, or None for `Shard(0)`.
+    mp_policy : MixedPrecisionPolicy, optional
+        Dtypes of the computation and the reduction.
+    offload_policy : OffloadPolicy, optional
+        `CPUOffloadPolicy()` keeps the parts in host memory, where those of a mesh of CPUs always are.
+    ignored_params : set of Parameters, optional
+        Parameters to leave as they are.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module, whose class is now a subclass of `FSDPModule` and its own.
 
-    Raises:
-        ValueError: for a parameter without dimensions or without the dimension to shard, a module that is sharded
-            already, or a DTensor whose mesh and `mesh` are not dimensions of one mesh.
-        TypeError: for an `offload_policy` that is none.
-        NotImplementedError: for `reshard_after_forward` as a number.
+    Raises
+    ------
+    ValueError
+        For a parameter without dimensions or without the dimension to shard, a module that is sharded already, or a
+        DTensor whose mesh and `mesh` are not dimensions of one mesh.
+    TypeError
+        For an `offload_policy` that is none.
+    NotImplementedError
+        For `reshard_after_forward` as a number.
 
-    Example:
-        >>> for block in model.blocks:  # doctest: +SKIP
-        ...     fully_shard(block)
-        >>> fully_shard(model)  # doctest: +SKIP
+    Examples
+    --------
+    >>> for block in model.blocks:  # doctest: +SKIP
+    ...     fully_shard(block)
+    >>> fully_shard(model)  # doctest: +SKIP
     """
     if not isinstance(module, Module):
         raise ValueError(f"fully_shard expects nn.Module, got {type(module).__name__}")
@@ -408,14 +438,17 @@ def _hooked(x: Any, group: ParameterGroup) -> Any:
 def register_fsdp_forward_method(module: Module, method_name: str) -> None:
     """Makes a method of a module gather and free the parameters as `forward` does.
 
-    Raises:
-        ValueError: if the module has no such method.
+    Raises
+    ------
+    ValueError
+        If the module has no such method.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> model = nn.Linear(2, 3)
-        >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
-        >>> fsdp.register_fsdp_forward_method(model, "forward")
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> model = nn.Linear(2, 3)
+    >>> _ = fsdp.fully_shard(model, mesh=dist.init_device_mesh("cpu", (1,)))
+    >>> fsdp.register_fsdp_forward_method(model, "forward")
     """
     if not isinstance(module, FSDPModule):
         return

@@ -10,16 +10,22 @@ from typing import Any
 class MixedPrecisionPolicy:
     """The dtypes that a module computes and reduces in. Each rank's part of a parameter keeps its own dtype.
 
-    Args:
-        param_dtype: of the whole parameters, and so of the computation; None keeps the dtype.
-        reduce_dtype: of the reduction of gradients; None means that of the gradients.
-        output_dtype: to which floating-point results of `forward` are cast; None does not cast.
-        cast_forward_inputs: casts floating-point inputs of `forward` to `param_dtype`.
+    Parameters
+    ----------
+    param_dtype : dtype, optional
+        Of the whole parameters, and so of the computation; None keeps the dtype.
+    reduce_dtype : dtype, optional
+        Of the reduction of gradients; None means that of the gradients.
+    output_dtype : dtype, optional
+        To which floating-point results of `forward` are cast; None does not cast.
+    cast_forward_inputs : bool, default True
+        Casts floating-point inputs of `forward` to `param_dtype`.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16).param_dtype
-        torch.bfloat16
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> fsdp.MixedPrecisionPolicy(param_dtype=torch.bfloat16).param_dtype
+    torch.bfloat16
     """
 
     param_dtype: Any = None
@@ -32,10 +38,11 @@ class MixedPrecisionPolicy:
 class OffloadPolicy:
     """Keeps the parts of the parameters on the device of the mesh.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> fsdp.OffloadPolicy()
-        OffloadPolicy()
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> fsdp.OffloadPolicy()
+    OffloadPolicy()
     """
 
 
@@ -43,10 +50,11 @@ class OffloadPolicy:
 class CPUOffloadPolicy(OffloadPolicy):
     """Keeps the parts of the parameters in host memory, where those of a mesh of CPUs are anyway.
 
-    Examples:
-        >>> from cuprous.torch.distributed import fsdp
-        >>> fsdp.CPUOffloadPolicy().pin_memory
-        True
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import fsdp
+    >>> fsdp.CPUOffloadPolicy().pin_memory
+    True
     """
 
     pin_memory: bool = True

@@ -142,11 +142,12 @@ class _AllToAllSingle(Function):
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """Returns the tensor of rank `src`, whose gradient is the sum of all ranks' gradients; that of others is 0.
 
-    Examples:
-        >>> x = torch.ones(2, requires_grad=True)
-        >>> functional.broadcast(x, 0).sum().backward()
-        >>> x.grad
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> functional.broadcast(x, 0).sum().backward()
+    >>> x.grad
+    tensor([1., 1.])
     """
     return _Broadcast.apply(src, group, tensor)
 
@@ -155,9 +156,10 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
     """Returns the tensors of all ranks on rank `dst`, and zeros on others. A rank's gradient is what `dst` has for its
     tensor.
 
-    Examples:
-        >>> functional.gather(torch.ones(2))
-        (tensor([1., 1.]),)
+    Examples
+    --------
+    >>> functional.gather(torch.ones(2))
+    (tensor([1., 1.]),)
     """
     return _Gather.apply(dst, group, tensor)
 
@@ -166,9 +168,10 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     """Returns this rank's tensor of those of rank `src`, which gets the gradients of all ranks. Others give tensors of
     the same shape.
 
-    Examples:
-        >>> functional.scatter([torch.ones(2)])
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> functional.scatter([torch.ones(2)])
+    tensor([1., 1.])
     """
     return _Scatter.apply(src, group, *tensors)
 
@@ -176,9 +179,10 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Returns the reduction of the ranks' tensors on rank `dst`, whose gradient all ranks get.
 
-    Examples:
-        >>> functional.reduce(torch.ones(2), 0)
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> functional.reduce(torch.ones(2), 0)
+    tensor([1., 1.])
     """
     return _Reduce.apply(dst, op, group, tensor)
 
@@ -187,9 +191,10 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
                    group: Any = None) -> Tensor:  # fmt: skip
     """Returns the reduction of the ranks' tensors for this rank, whose gradient all ranks get. `output` has its shape.
 
-    Examples:
-        >>> functional.reduce_scatter(torch.empty(2), [torch.ones(2)])
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> functional.reduce_scatter(torch.empty(2), [torch.ones(2)])
+    tensor([1., 1.])
     """
     return _ReduceScatter.apply(op, group, output, *input_list)
 
@@ -197,9 +202,10 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """Returns the tensors of all ranks; a rank's gradient is the sum of what all ranks have for its tensor.
 
-    Examples:
-        >>> functional.all_gather(torch.ones(2))
-        (tensor([1., 1.]),)
+    Examples
+    --------
+    >>> functional.all_gather(torch.ones(2))
+    (tensor([1., 1.]),)
     """
     return _AllGather.apply(group, tensor)
 
@@ -208,9 +214,10 @@ def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence
                group: Any = None) -> tuple[Tensor, ...]:  # fmt: skip
     """Returns what each rank has for this one; gradients go back the same way. `output_tensor_list` has the shapes.
 
-    Examples:
-        >>> functional.all_to_all([torch.empty(2)], [torch.ones(2)])
-        (tensor([1., 1.]),)
+    Examples
+    --------
+    >>> functional.all_to_all([torch.empty(2)], [torch.ones(2)])
+    (tensor([1., 1.]),)
     """
     return _AllToAll.apply(group, [tuple(each.shape) for each in output_tensor_list], *input_tensor_list)
 
@@ -220,9 +227,10 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     """Returns the parts of each rank's tensor for this one, along the first dimension; gradients go back the same way.
     `output` has the result's shape.
 
-    Examples:
-        >>> functional.all_to_all_single(torch.empty(2), torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> functional.all_to_all_single(torch.empty(2), torch.ones(2))
+    tensor([1., 1.])
     """
     return _AllToAllSingle.apply(group, output, output_split_sizes, input_split_sizes, input)
 
@@ -230,9 +238,10 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Returns the reduction of the ranks' tensors; its gradient is reduced in the same way.
 
-    Examples:
-        >>> functional.all_reduce(torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> functional.all_reduce(torch.ones(2))
+    tensor([1., 1.])
     """
     return _AllReduce.apply(op, group, tensor)
 

@@ -22,19 +22,28 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
                       src_data_rank: int | None = 0) -> DTensor:  # fmt: skip
     """Distributes a tensor over a mesh. Gradients do not flow to it: the result is a leaf.
 
-    Args:
-        tensor: the whole tensor, of the same shape on all ranks. It is moved to the mesh's kind of device.
-        device_mesh: the ranks.
-        placements: one for each dimension of the mesh; `Replicate` by default. Uneven sizes are those of `torch.chunk`.
-        src_data_rank: the rank in each dimension of the mesh whose values are taken. With None each rank takes its own,
-            which sends nothing.
+    Parameters
+    ----------
+    tensor : Tensor
+        The whole tensor, of the same shape on all ranks. It is moved to the mesh's kind of device.
+    device_mesh : DeviceMesh, optional
+        The ranks.
+    placements : sequence of Placements, optional
+        One for each dimension of the mesh; `Replicate` by default. Uneven sizes are those of `torch.chunk`.
+    src_data_rank : int or None, default 0
+        The rank in each dimension of the mesh whose values are taken. With None each rank takes its own, which sends
+        nothing.
 
-    Raises:
-        ValueError: for a `Partial` placement, or not one for each dimension of the mesh.
-        RuntimeError: for a tensor that is not a leaf.
+    Raises
+    ------
+    ValueError
+        For a `Partial` placement, or not one for each dimension of the mesh.
+    RuntimeError
+        For a tensor that is not a leaf.
 
-    Example:
-        >>> w = distribute_tensor(torch.ones(8, 4), mesh, [Shard(0)])  # doctest: +SKIP
+    Examples
+    --------
+    >>> w = distribute_tensor(torch.ones(8, 4), mesh, [Shard(0)])  # doctest: +SKIP
     """
     mesh = _mesh(device_mesh)
     if isinstance(tensor, DTensor):
@@ -65,19 +74,26 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
                       output_fn: Callable[[Module, Any, DeviceMesh], Any] | None = None) -> Module:  # fmt: skip
     """Replaces the parameters and buffers of a module by DTensors, in place.
 
-    Args:
-        module: the module.
-        device_mesh: the ranks.
-        partition_fn: `fn(name, submodule, mesh)` replaces the parameters of a submodule. The others are replicated.
-        input_fn: `fn(module, inputs, mesh)` returns the inputs of `forward`.
-        output_fn: `fn(module, outputs, mesh)` returns its result.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    device_mesh : DeviceMesh, optional
+        The ranks.
+    partition_fn : callable, optional
+        `fn(name, submodule, mesh)` replaces the parameters of a submodule. The others are replicated.
+    input_fn : callable, optional
+        `fn(module, inputs, mesh)` returns the inputs of `forward`.
+    output_fn : callable, optional
+        `fn(module, outputs, mesh)` returns its result.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> layer = dt.distribute_module(nn.Linear(2, 3), mesh)
-        >>> type(layer.weight).__name__
-        'DTensor'
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layer = dt.distribute_module(nn.Linear(2, 3), mesh)
+    >>> type(layer.weight).__name__
+    'DTensor'
     """
     mesh = _mesh(device_mesh)
     for name, part in module.named_modules():
@@ -126,11 +142,12 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, r
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of one value, of which each rank makes its part.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> dt.full((2,), 3.0, device_mesh=mesh).full_tensor()
-        tensor([3., 3.])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> dt.full((2,), 3.0, device_mesh=mesh).full_tensor()
+    tensor([3., 3.])
     """
     make = _filled(lambda shape, **options: _creation.full(shape, fill_value, **options))
     return make(size, dtype=dtype, layout=layout, requires_grad=requires_grad, device_mesh=device_mesh,
@@ -141,11 +158,12 @@ def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of uniform random numbers in [0, 1). They do not depend on the placements.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> dt.rand(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> dt.rand(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
+    torch.Size([2, 3])
     """
     made: Any = empty(*size, dtype=dtype, layout=layout, device_mesh=device_mesh, placements=placements)
     drawn: DTensor = made.uniform_()
@@ -156,11 +174,12 @@ def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: An
           device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of normal random numbers. They do not depend on the placements.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> dt.randn(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> dt.randn(2, 3, device_mesh=mesh, placements=[dt.Shard(0)]).shape
+    torch.Size([2, 3])
     """
     made: Any = empty(*size, dtype=dtype, layout=layout, device_mesh=device_mesh, placements=placements)
     drawn: DTensor = made.normal_()

@@ -29,12 +29,13 @@ class DTensor(Sharded):
     `isinstance(x, torch.Tensor)` is True, but a function that does not support it raises, and never takes the part of
     this rank for the whole.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-        >>> (x * 2).full_tensor()
-        tensor([0., 2., 4., 6.])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+    >>> (x * 2).full_tensor()
+    tensor([0., 2., 4., 6.])
     """
 
     def __init__(self, local: Tensor, device_mesh: DeviceMesh, placements: Sequence[Placement], shape: Sequence[int],
@@ -55,22 +56,32 @@ class DTensor(Sharded):
                    run_check: bool = False, shape: Any = None, stride: Any = None) -> DTensor:  # fmt: skip
         """Returns the tensor whose part on this rank is given. Gradients flow to it.
 
-        Args:
-            local_tensor: this rank's part. It is moved to the mesh's kind of device.
-            device_mesh: the ranks.
-            placements: one for each dimension of the mesh; `Replicate` by default.
-            run_check: copies replicas from the first rank of each dimension, so that they are equal.
-            shape: the shape of the whole; by default, all ranks have parts of the same size.
-            stride: not used without `shape`; must be that of a contiguous tensor.
+        Parameters
+        ----------
+        local_tensor : Tensor
+            This rank's part. It is moved to the mesh's kind of device.
+        device_mesh : DeviceMesh, optional
+            The ranks.
+        placements : sequence of Placements, optional
+            One for each dimension of the mesh; `Replicate` by default.
+        run_check : bool, default False
+            Copies replicas from the first rank of each dimension, so that they are equal.
+        shape : int or tuple of ints, optional
+            The shape of the whole; by default, all ranks have parts of the same size.
+        stride : Tensor, optional
+            Not used without `shape`; must be that of a contiguous tensor.
 
-        Raises:
-            ValueError: for a shape of which this rank has another part, or one of `shape` and `stride` alone.
+        Raises
+        ------
+        ValueError
+            For a shape of which this rank has another part, or one of `shape` and `stride` alone.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> dt.DTensor.from_local(torch.ones(2), mesh, [dt.Shard(0)]).shape
-            torch.Size([2])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> dt.DTensor.from_local(torch.ones(2), mesh, [dt.Shard(0)]).shape
+        torch.Size([2])
         """
         mesh = _mesh(device_mesh)
         local_tensor, ndim = on_mesh(local_tensor, mesh), local_tensor.ndim
@@ -114,16 +125,19 @@ class DTensor(Sharded):
     def to_local(self, *, grad_placements: Any = None) -> Tensor:
         """Returns this rank's part.
 
-        Args:
-            grad_placements: what the gradient of the part is in the backward pass; by default the placements of this
-                tensor. Give `Partial()` if each rank computes a term of the loss from a replica.
+        Parameters
+        ----------
+        grad_placements : sequence of Placements, optional
+            What the gradient of the part is in the backward pass; by default the placements of this tensor. Give
+            `Partial()` if each rank computes a term of the loss from a replica.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.to_local()
-            tensor([0., 1., 2., 3.])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.to_local()
+        tensor([0., 1., 2., 3.])
         """
         if grad_placements is None:
             return self._local.permute(list(range(self.ndim))) if self._local.requires_grad else self._local
@@ -145,16 +159,20 @@ class DTensor(Sharded):
         `Shard` to another `Shard` exchanges; `Replicate` to anything sends nothing. The backward pass does the
         opposite.
 
-        Raises:
-            RuntimeError: for `Shard` to `Partial`, or a placement of which there is no gradient.
-            NotImplementedError: for another mesh, or a dtype for the transfer.
+        Raises
+        ------
+        RuntimeError
+            For `Shard` to `Partial`, or a placement of which there is no gradient.
+        NotImplementedError
+            For another mesh, or a dtype for the transfer.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.redistribute(mesh, [dt.Replicate()]).placements
-            (Replicate(),)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.redistribute(mesh, [dt.Replicate()]).placements
+        (Replicate(),)
         """
         if device_mesh is not None and device_mesh != self.device_mesh:
             raise NotImplementedError("Cross device mesh comm not supported yet!")
@@ -170,12 +188,13 @@ class DTensor(Sharded):
     def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
         """Returns the whole tensor on each rank. All ranks call it.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.full_tensor()
-            tensor([0., 1., 2., 3.])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.full_tensor()
+        tensor([0., 1., 2., 3.])
         """
         whole = self.redistribute(placements=[Replicate()] * self.device_mesh.ndim)
         return whole.to_local(grad_placements=grad_placements)
@@ -189,12 +208,13 @@ class DTensor(Sharded):
     def size(self, dim: int | None = None) -> Any:
         """Returns the shape of the whole, or one extent.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.size(0)
-            4
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.size(0)
+        4
         """
         return self.shape if dim is None else self.dims[dim]
 
@@ -206,24 +226,26 @@ class DTensor(Sharded):
     def dim(self) -> int:
         """Returns the number of dimensions.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.dim()
-            1
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.dim()
+        1
         """
         return len(self.dims)
 
     def numel(self) -> int:
         """Returns the number of elements of the whole.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.numel()
-            4
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.numel()
+        4
         """
         count = 1
         for extent in self.dims:
@@ -233,12 +255,13 @@ class DTensor(Sharded):
     def stride(self, dim: int | None = None) -> Any:
         """Returns the strides of the whole.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.stride()
-            (1,)
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.stride()
+        (1,)
         """
         strides = row_major(self.dims)
         return strides if dim is None else strides[dim]
@@ -246,12 +269,13 @@ class DTensor(Sharded):
     def is_contiguous(self) -> bool:
         """Returns True if this rank's part is contiguous.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.is_contiguous()
-            True
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.is_contiguous()
+        True
         """
         return self._local.is_contiguous()
 
@@ -267,12 +291,13 @@ class DTensor(Sharded):
     def requires_grad_(self, requires_grad: bool = True) -> DTensor:
         """Sets whether gradients flow to the tensor.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.requires_grad_().requires_grad
-            True
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.requires_grad_().requires_grad
+        True
         """
         self._local.requires_grad = requires_grad
         return self
@@ -313,12 +338,13 @@ class DTensor(Sharded):
     def detach(self) -> DTensor:
         """Returns the tensor without its graph, on the same memory.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> x.requires_grad_().detach().requires_grad
-            False
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> x.requires_grad_().detach().requires_grad
+        False
         """
         return self.like(self._local.detach())
 
@@ -330,18 +356,20 @@ class DTensor(Sharded):
                  inputs: Any = None) -> None:  # fmt: skip
         """Computes gradients. Without `gradient` the tensor is a scalar.
 
-        Raises:
-            RuntimeError: for a scalar that is a maximum, minimum or product over ranks, or a gradient with other
-                placements.
+        Raises
+        ------
+        RuntimeError
+            For a scalar that is a maximum, minimum or product over ranks, or a gradient with other placements.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> mesh = dist.init_device_mesh("cpu", (1,))
-            >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
-            >>> _ = x.requires_grad_()
-            >>> (x * x).sum().backward()
-            >>> x.grad.full_tensor()
-            tensor([0., 2., 4., 6.])
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> mesh = dist.init_device_mesh("cpu", (1,))
+        >>> x = dt.distribute_tensor(torch.arange(4.0), mesh, [dt.Shard(0)])
+        >>> _ = x.requires_grad_()
+        >>> (x * x).sum().backward()
+        >>> x.grad.full_tensor()
+        tensor([0., 2., 4., 6.])
         """
         if gradient is None:
             scale = 1.0
@@ -384,8 +412,10 @@ class DTensor(Sharded):
     def item(self) -> Any:
         """Returns the value of a replicated tensor of one element.
 
-        Raises:
-            RuntimeError: for other placements, because it would be the value of this rank's part.
+        Raises
+        ------
+        RuntimeError
+            For other placements, because it would be the value of this rank's part.
         """
         if not all(isinstance(p, Replicate) for p in self.placements):
             raise RuntimeError(f"item() needs replicas, but this is {self._text()}; call full_tensor().item()")

@@ -42,8 +42,10 @@ def part_sizes(extent: int, mesh: DeviceMesh, placements: Sequence[Placement], d
 def coordinate(mesh: DeviceMesh) -> list[int]:
     """Returns this rank's position in a mesh.
 
-    Raises:
-        RuntimeError: if it is not in it.
+    Raises
+    ------
+    RuntimeError
+        If it is not in it.
     """
     place = mesh.get_coordinate()
     if place is None:
@@ -54,10 +56,14 @@ def coordinate(mesh: DeviceMesh) -> list[int]:
 def checked(placements: Any, mesh: DeviceMesh, ndim: int) -> tuple[Placement, ...]:
     """Returns placements with dimensions that are not negative; None means `Replicate` everywhere.
 
-    Raises:
-        TypeError: for anything but placements.
-        ValueError: unless there is one for each dimension of the mesh.
-        IndexError: for a dimension that the tensor does not have.
+    Raises
+    ------
+    TypeError
+        For anything but placements.
+    ValueError
+        Unless there is one for each dimension of the mesh.
+    IndexError
+        For a dimension that the tensor does not have.
     """
     if placements is None:
         return tuple(Replicate() for _ in range(mesh.ndim))

@@ -19,9 +19,12 @@ from cuprous.torch.distributed.tensor.placement_types import Partial, Replicate,
 def joint_norm(self: DTensor, tensors: Sequence[Any], order: float) -> DTensor:
     """Returns the joint norm, with replicas. One number is sent for each mesh and way to shard.
 
-    Raises:
-        RuntimeError: for a `Partial`.
-        NotImplementedError: for the order 0.
+    Raises
+    ------
+    RuntimeError
+        For a `Partial`.
+    NotImplementedError
+        For the order 0.
     """
     if order == 0:
         raise NotImplementedError("[clip_grad_norm_] norm_type=0 does not support DTensor")

@@ -23,8 +23,10 @@ def refuse(name: str, operands: Iterable[Any], why: str) -> NoReturn:
 def common_mesh(name: str, operands: Sequence[Any]) -> DeviceMesh:
     """Returns the mesh of the DTensors among operands.
 
-    Raises:
-        RuntimeError: for a mix with plain tensors (except those of one element and no dimension), or of meshes.
+    Raises
+    ------
+    RuntimeError
+        For a mix with plain tensors (except those of one element and no dimension), or of meshes.
     """
     tensors = [x for x in operands if type(x) is DTensor]
     mesh = tensors[0].device_mesh
@@ -59,8 +61,10 @@ def wrapped(local: Tensor, mesh: DeviceMesh, placements: Sequence[Placement], sh
 def broadcast_shape(name: str, shapes: Sequence[Sequence[int]]) -> list[int]:
     """Returns the shape of an elementwise result.
 
-    Raises:
-        RuntimeError: if the shapes do not fit.
+    Raises
+    ------
+    RuntimeError
+        If the shapes do not fit.
     """
     ndim = max(map(len, shapes))
     out = [1] * ndim
@@ -85,8 +89,10 @@ def elementwise(name: str, operands: Sequence[Any]) -> tuple[list[Any], DeviceMe
     Sharded operands must be sharded along the same dimension of the result. A replica beside them is cut, which takes
     no communication, or broadcast.
 
-    Raises:
-        RuntimeError: for other placements.
+    Raises
+    ------
+    RuntimeError
+        For other placements.
     """
     mesh = common_mesh(name, operands)
     tensors = [x for x in operands if type(x) is DTensor]

@@ -171,8 +171,10 @@ class _Redistribute(Function):
 def redistribute(local: Tensor, shape: Sequence[int], mesh: DeviceMesh, old: Placements, new: Placements) -> Tensor:
     """Returns this rank's part of a tensor with other placements.
 
-    Raises:
-        RuntimeError: for `Shard` to `Partial`; for the gradient of an extremum or product over ranks.
+    Raises
+    ------
+    RuntimeError
+        For `Shard` to `Partial`; for the gradient of an extremum or product over ranks.
     """
     if old == new:
         return local

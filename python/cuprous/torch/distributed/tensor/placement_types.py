@@ -11,39 +11,43 @@ REDUCTIONS = ("sum", "avg", "product", "min", "max")
 class Placement:
     """Base class of `Shard`, `Replicate` and `Partial`.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> isinstance(dt.Shard(0), dt.Placement)
-        True
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> isinstance(dt.Shard(0), dt.Placement)
+    True
     """
 
     def is_shard(self, dim: int | None = None) -> bool:
         """Returns True for `Shard`, of dimension `dim` if it is given.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> dt.Shard(0).is_shard(0)
-            True
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> dt.Shard(0).is_shard(0)
+        True
         """
         return isinstance(self, Shard) and (dim is None or self.dim == dim)
 
     def is_replicate(self) -> bool:
         """Returns True for `Replicate`.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> dt.Replicate().is_replicate()
-            True
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> dt.Replicate().is_replicate()
+        True
         """
         return isinstance(self, Replicate)
 
     def is_partial(self, reduce_op: str | None = None) -> bool:
         """Returns True for `Partial`, of the reduction `reduce_op` if it is given.
 
-        Examples:
-            >>> from cuprous.torch.distributed import tensor as dt
-            >>> dt.Partial().is_partial()
-            True
+        Examples
+        --------
+        >>> from cuprous.torch.distributed import tensor as dt
+        >>> dt.Partial().is_partial()
+        True
         """
         return isinstance(self, Partial) and (reduce_op is None or self.reduce_op == reduce_op)
 
@@ -52,9 +56,10 @@ class Placement:
 class Shard(Placement):
     """Each rank has a part along a dimension, of the sizes of `torch.chunk`: the last ranks may have less or nothing.
 
-    Examples:
-        >>> Shard(0)
-        Shard(dim=0)
+    Examples
+    --------
+    >>> Shard(0)
+    Shard(dim=0)
     """
 
     dim: int
@@ -64,10 +69,11 @@ class Shard(Placement):
 class Replicate(Placement):
     """Each rank has the whole tensor.
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> dt.Replicate()
-        Replicate()
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> dt.Replicate()
+    Replicate()
     """
 
 
@@ -76,10 +82,11 @@ class Partial(Placement):
     """Each rank has a tensor of the whole shape. The value is their reduction: "sum", "avg", "product", "min" or
     "max".
 
-    Examples:
-        >>> from cuprous.torch.distributed import tensor as dt
-        >>> dt.Partial()
-        Partial(sum)
+    Examples
+    --------
+    >>> from cuprous.torch.distributed import tensor as dt
+    >>> dt.Partial()
+    Partial(sum)
     """
 
     reduce_op: str = "sum"

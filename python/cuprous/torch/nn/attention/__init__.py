@@ -13,9 +13,10 @@ class SDPBackend(enum.Enum):
     """An implementation of `scaled_dot_product_attention`. MATH is the formula. The fused ones are all cuDNN's routine
     here.
 
-    Examples:
-        >>> nn.attention.SDPBackend.MATH.name
-        'MATH'
+    Examples
+    --------
+    >>> nn.attention.SDPBackend.MATH.name
+    'MATH'
     """
 
     ERROR = -1
@@ -38,21 +39,29 @@ _NAMES = {
 def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool = False) -> Iterator[None]:
     """Returns a context manager that allows only some implementations.
 
-    Args:
-        backends: the implementations, or one of them.
-        set_priority: for PyTorch's signature; only False.
+    Parameters
+    ----------
+    backends : SDPBackend or sequence of SDPBackend
+        The implementations, or one of them.
+    set_priority : bool, default False
+        For PyTorch's signature; only False.
 
-    Returns:
-        A context manager.
+    Returns
+    -------
+    context manager
 
-    Raises:
-        TypeError: for values that are not members of `SDPBackend`.
-        NotImplementedError: for `set_priority`, and for OVERRIDEABLE, which is for other vendors' devices.
+    Raises
+    ------
+    TypeError
+        For values that are not members of `SDPBackend`.
+    NotImplementedError
+        For `set_priority`, and for OVERRIDEABLE, which is for other vendors' devices.
 
-    Examples:
-        >>> x = torch.ones(1, 1, 3, 2)
-        >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
-        ...     result = F.scaled_dot_product_attention(x, x, x)
+    Examples
+    --------
+    >>> x = torch.ones(1, 1, 3, 2)
+    >>> with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
+    ...     result = F.scaled_dot_product_attention(x, x, x)
     """
     wanted = [backends] if isinstance(backends, SDPBackend) else list(backends)
     if not all(isinstance(backend, SDPBackend) for backend in wanted):

@@ -26,19 +26,27 @@ Signature = Callable[..., Any]
 def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     """Returns a mask that leaves out nothing.
 
-    Args:
-        batch: the index of the batch.
-        head: the index of the head.
-        token_q: the index of the query.
-        token_kv: the index of the key.
+    Parameters
+    ----------
+    batch : int
+        The index of the batch.
+    head : int
+        The index of the head.
+    token_q : int
+        The index of the query.
+    token_kv : int
+        The index of the key.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import create_mask, noop_mask
-        >>> create_mask(noop_mask, None, None, 1, 2)
-        tensor([[[[True, True]]]])
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import create_mask, noop_mask
+    >>> create_mask(noop_mask, None, None, 1, 2)
+    tensor([[[[True, True]]]])
     """
     return _creation.ones((), dtype=DTYPES["bool"], device=token_q.device)
 
@@ -46,19 +54,24 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
 def and_masks(*mask_mods: Signature) -> Signature:
     """Returns a mask of what all masks leave.
 
-    Args:
-        *mask_mods: functions of batch, head, query and key.
+    Parameters
+    ----------
+    *mask_mods : callable
+        Functions of batch, head, query and key.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of batch, head, query and key.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import and_masks, create_mask
-        >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
-        >>> create_mask(near, None, None, 3, 3)[0, 0].int()
-        tensor([[1, 0, 0],
-                [1, 1, 0],
-                [0, 1, 1]], dtype=torch.int32)
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import and_masks, create_mask
+    >>> near = and_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: q - k < 2)
+    >>> create_mask(near, None, None, 3, 3)[0, 0].int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [0, 1, 1]], dtype=torch.int32)
     """
 
     def both(b: Any, h: Any, q: Any, k: Any) -> Any:
@@ -73,18 +86,23 @@ def and_masks(*mask_mods: Signature) -> Signature:
 def or_masks(*mask_mods: Signature) -> Signature:
     """Returns a mask of what one of the masks leaves.
 
-    Args:
-        *mask_mods: functions of batch, head, query and key.
+    Parameters
+    ----------
+    *mask_mods : callable
+        Functions of batch, head, query and key.
 
-    Returns:
+    Returns
+    -------
+    callable
         A function of batch, head, query and key.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import create_mask, or_masks
-        >>> mask = or_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: k == 2)
-        >>> create_mask(mask, None, None, 2, 3)[0, 0].int()
-        tensor([[1, 0, 1],
-                [1, 1, 1]], dtype=torch.int32)
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import create_mask, or_masks
+    >>> mask = or_masks(lambda b, h, q, k: q >= k, lambda b, h, q, k: k == 2)
+    >>> create_mask(mask, None, None, 2, 3)[0, 0].int()
+    tensor([[1, 0, 1],
+            [1, 1, 1]], dtype=torch.int32)
     """
 
     def either(b: Any, h: Any, q: Any, k: Any) -> Any:
@@ -110,23 +128,34 @@ def create_mask(mod_fn: Signature, B: int | None, H: int | None, Q_LEN: int, KV_
                 **options: Any) -> Tensor:  # fmt: skip
     """Returns the mask of a function.
 
-    Args:
-        mod_fn: the function of batch, head, query and key; it returns True for pairs that take part.
-        B: the batches; None if the mask does not depend on them.
-        H: the heads; None if the mask does not depend on them.
-        Q_LEN: the number of queries.
-        KV_LEN: the number of keys.
-        device: the device, by default the default device.
-        **options: has no effect.
+    Parameters
+    ----------
+    mod_fn : callable
+        The function of batch, head, query and key; it returns True for pairs that take part.
+    B : int or None
+        The batches; None if the mask does not depend on them.
+    H : int or None
+        The heads; None if the mask does not depend on them.
+    Q_LEN : int
+        The number of queries.
+    KV_LEN : int
+        The number of keys.
+    device : device or str, optional
+        The device, by default the default device.
+    **options : any
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A bool tensor of shape (B, H, Q_LEN, KV_LEN).
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import create_mask
-        >>> create_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)[0, 0].int()
-        tensor([[1, 0],
-                [1, 1]], dtype=torch.int32)
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import create_mask
+    >>> create_mask(lambda b, h, q, k: q >= k, None, None, 2, 2)[0, 0].int()
+    tensor([[1, 0],
+            [1, 1]], dtype=torch.int32)
     """
     extents = (B or 1, H or 1, Q_LEN, KV_LEN)
     mask: Any = mod_fn(*_indices(*extents, device=device))
@@ -136,15 +165,20 @@ def create_mask(mod_fn: Signature, B: int | None, H: int | None, Q_LEN: int, KV_
 class BlockMask:
     """A mask, as a function and as a tensor.
 
-    Args:
-        mask_mod: the function of batch, head, query and key; it returns True for pairs that take part.
-        mask: the mask, a bool tensor.
-        block_size: the extents of a block.
+    Parameters
+    ----------
+    mask_mod : callable
+        The function of batch, head, query and key; it returns True for pairs that take part.
+    mask : Tensor
+        The mask, a bool tensor.
+    block_size : int or tuple of ints, optional
+        The extents of a block.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).shape
-        (1, 1, 8, 8)
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+    >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).shape
+    (1, 1, 8, 8)
     """
 
     def __init__(self, mask_mod: Signature, mask: Any, block_size: Any = _DEFAULT_SPARSE_BLOCK_SIZE) -> None:
@@ -164,26 +198,30 @@ class BlockMask:
     def numel(self) -> int:
         """Returns the number of elements of the mask.
 
-        Returns:
-            An integer.
+        Returns
+        -------
+        int
 
-        Examples:
-            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).numel()
-            64
+        Examples
+        --------
+        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).numel()
+        64
         """
         return math.prod(self.shape)
 
     def sparsity(self) -> float:
         """Returns the part of the blocks that the mask leaves out, in percent.
 
-        Returns:
-            A float.
+        Returns
+        -------
+        float
 
-        Examples:
-            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).sparsity()
-            25.0
+        Examples
+        --------
+        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).sparsity()
+        25.0
         """
         blocks = self.to_dense().double()
         return float(100 * (1 - blocks.mean()))
@@ -191,14 +229,17 @@ class BlockMask:
     def to_dense(self) -> Any:
         """Returns, for each block, 1 if the mask leaves something of it, otherwise 0.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor with an element for each block.
 
-        Examples:
-            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).to_dense()[0, 0]
-            tensor([[1, 0],
-                    [1, 1]], dtype=torch.int32)
+        Examples
+        --------
+        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8, BLOCK_SIZE=4).to_dense()[0, 0]
+        tensor([[1, 0],
+                [1, 1]], dtype=torch.int32)
         """
         batch, heads, rows, columns = self.shape
         high, wide = self.BLOCK_SIZE
@@ -211,16 +252,20 @@ class BlockMask:
     def to(self, device: Any) -> BlockMask:
         """Returns the mask on another device.
 
-        Args:
-            device: the device.
+        Parameters
+        ----------
+        device : device or str
+            The device.
 
-        Returns:
-            A `BlockMask`.
+        Returns
+        -------
+        BlockMask
 
-        Examples:
-            >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-            >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).to("cpu")
-            BlockMask(shape=(1, 1, 8, 8))
+        Examples
+        --------
+        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8).to("cpu")
+        BlockMask(shape=(1, 1, 8, 8))
         """
         return BlockMask(self.mask_mod, self._mask.to(device), self.BLOCK_SIZE)
 
@@ -246,23 +291,34 @@ def create_block_mask(
 ) -> BlockMask:
     """Returns the mask of a function for `flex_attention`.
 
-    Args:
-        mask_mod: the function of batch, head, query and key; it returns True for pairs that take part.
-        B: the batches; None if the mask does not depend on them.
-        H: the heads; None if the mask does not depend on them.
-        Q_LEN: the number of queries.
-        KV_LEN: the number of keys.
-        device: the device, by default the default device.
-        BLOCK_SIZE: the extents of a block, a number or a pair.
-        **options: has no effect.
+    Parameters
+    ----------
+    mask_mod : callable
+        The function of batch, head, query and key; it returns True for pairs that take part.
+    B : int or None
+        The batches; None if the mask does not depend on them.
+    H : int or None
+        The heads; None if the mask does not depend on them.
+    Q_LEN : int
+        The number of queries.
+    KV_LEN : int
+        The number of keys.
+    device : device or str, optional
+        The device, by default the default device.
+    BLOCK_SIZE : int or pair of ints, optional
+        The extents of a block, a number or a pair.
+    **options : any
+        Has no effect.
 
-    Returns:
-        A `BlockMask`.
+    Returns
+    -------
+    BlockMask
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
-        >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8)
-        BlockMask(shape=(1, 1, 8, 8))
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
+    >>> create_block_mask(lambda b, h, q, k: q >= k, None, None, 8, 8)
+    BlockMask(shape=(1, 1, 8, 8))
     """
     return BlockMask(mask_mod, create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), BLOCK_SIZE)
 
@@ -270,16 +326,20 @@ def create_block_mask(
 class AuxRequest(NamedTuple):
     """What `flex_attention` is to return beside its result.
 
-    Args:
-        lse: whether to return the logarithms of the sums of exponentials.
-        max_scores: whether to return the largest score of each query.
+    Parameters
+    ----------
+    lse : bool, default False
+        Whether to return the logarithms of the sums of exponentials.
+    max_scores : bool, default False
+        Whether to return the largest score of each query.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
-        >>> x = torch.ones(1, 1, 3, 2)
-        >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(lse=True))
-        >>> aux.lse.shape
-        torch.Size([1, 1, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
+    >>> x = torch.ones(1, 1, 3, 2)
+    >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(lse=True))
+    >>> aux.lse.shape
+    torch.Size([1, 1, 3])
     """
 
     lse: bool = False
@@ -289,16 +349,20 @@ class AuxRequest(NamedTuple):
 class AuxOutput(NamedTuple):
     """What `flex_attention` returns beside its result.
 
-    Args:
-        lse: the logarithms of the sums of exponentials, a tensor of shape (batch, heads, queries), or None.
-        max_scores: the largest score of each query, a tensor of that shape, or None.
+    Parameters
+    ----------
+    lse : Tensor, optional
+        The logarithms of the sums of exponentials, a tensor of shape (batch, heads, queries), or None.
+    max_scores : Tensor, optional
+        The largest score of each query, a tensor of that shape, or None.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
-        >>> x = torch.ones(1, 1, 3, 2)
-        >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(max_scores=True))
-        >>> aux.max_scores.shape
-        torch.Size([1, 1, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import AuxRequest, flex_attention
+    >>> x = torch.ones(1, 1, 3, 2)
+    >>> result, aux = flex_attention(x, x, x, return_aux=AuxRequest(max_scores=True))
+    >>> aux.max_scores.shape
+    torch.Size([1, 1, 3])
     """
 
     lse: Tensor | None = None
@@ -311,30 +375,46 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Signature | None
                    return_aux: AuxRequest | None = None) -> Any:  # fmt: skip
     """Returns attention, of which a function changes the scores and a mask leaves out pairs of query and key.
 
-    Args:
-        query: a tensor of shape (batch, heads, queries, features).
-        key: a tensor of shape (batch, heads, keys, features).
-        value: a tensor of shape (batch, heads, keys, features).
-        score_mod: gets the scores, and the indices of batch, head, query and key; returns the scores to use.
-        block_mask: from `create_block_mask`.
-        scale: the factor of the scores, by default 1 / sqrt(features).
-        enable_gqa: whether groups of heads of the query share a head of key and value.
-        return_lse: whether to return the logarithms of the sums of exponentials too.
-        kernel_options: has no effect.
-        return_aux: what to return beside the result.
+    Parameters
+    ----------
+    query : Tensor
+        A tensor of shape (batch, heads, queries, features).
+    key : Tensor
+        A tensor of shape (batch, heads, keys, features).
+    value : Tensor
+        A tensor of shape (batch, heads, keys, features).
+    score_mod : callable, optional
+        Gets the scores, and the indices of batch, head, query and key; returns the scores to use.
+    block_mask : BlockMask, optional
+        From `create_block_mask`.
+    scale : float, optional
+        The factor of the scores, by default 1 / sqrt(features).
+    enable_gqa : bool, default False
+        Whether groups of heads of the query share a head of key and value.
+    return_lse : bool, default False
+        Whether to return the logarithms of the sums of exponentials too.
+    kernel_options : dict, optional
+        Has no effect.
+    return_aux : AuxRequest, optional
+        What to return beside the result.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (batch, heads, queries, features); with `return_lse` or `return_aux` a pair of it and the
         other results.
 
-    Raises:
-        ValueError: if the numbers of heads differ without `enable_gqa`.
+    Raises
+    ------
+    ValueError
+        If the numbers of heads differ without `enable_gqa`.
 
-    Examples:
-        >>> from cuprous.torch.nn.attention.flex_attention import flex_attention
-        >>> x = torch.ones(1, 1, 3, 2)
-        >>> flex_attention(x, x, x, score_mod=lambda score, b, h, q, k: score + (q - k)).shape
-        torch.Size([1, 1, 3, 2])
+    Examples
+    --------
+    >>> from cuprous.torch.nn.attention.flex_attention import flex_attention
+    >>> x = torch.ones(1, 1, 3, 2)
+    >>> flex_attention(x, x, x, score_mod=lambda score, b, h, q, k: score + (q - k)).shape
+    torch.Size([1, 1, 3, 2])
     """
     groups = query.shape[1] // key.shape[1]
     if groups != 1:

@@ -30,10 +30,14 @@ class LayerSignature:
 class LayerDocumentation:
     """The attribute `__doc__` of a layer class: its function's docstring, with settings and inputs apart.
 
-    Args:
-        function: the function that the layer calls.
-        settings: the names of the arguments that the layer has as settings; its inputs are the others.
-        example: a call of the layer and its result; by default the function's example.
+    Parameters
+    ----------
+    function : callable
+        The function that the layer calls.
+    settings : dict
+        The names of the arguments that the layer has as settings; its inputs are the others.
+    example : str, optional
+        A call of the layer and its result; by default the function's example.
     """
 
     def __init__(self, function: Callable[..., Any], settings: dict[str, Any], example: str | None = None) -> None:
@@ -65,8 +69,11 @@ class LayerDocumentation:
 def documented(base: type, rank: int) -> str:
     """Returns the docstring of a layer for a number of dimensions, from that of its base class.
 
-    Args:
-        base: the class, whose example has {n} for the number, {four} and {two} for extents of 4 and 2.
-        rank: the number of dimensions.
+    Parameters
+    ----------
+    base : type
+        The class, whose example has {n} for the number, {four} and {two} for extents of 4 and 2.
+    rank : int
+        The number of dimensions.
     """
     return (base.__doc__ or "").format(n=rank, four=", 4" * rank, two=", 2" * rank)

@@ -54,20 +54,28 @@ class Hooks:
         It is called with the module, a tuple of the arguments and the result; a value that it returns replaces the
         result.
 
-        Args:
-            hook: the function.
-            prepend: whether it is called before all others.
-            with_kwargs: whether the dict of keyword arguments is passed after the arguments.
-            always_call: whether it is also called, with None as the result, if `forward` raises.
+        Parameters
+        ----------
+        hook : callable
+            The function.
+        prepend : bool, default False
+            Whether it is called before all others.
+        with_kwargs : bool, default False
+            Whether the dict of keyword arguments is passed after the arguments.
+        always_call : bool, default False
+            Whether it is also called, with None as the result, if `forward` raises.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.ReLU()
-            >>> handle = layer.register_forward_hook(lambda module, args, result: print(result.shape))
-            >>> result = layer(torch.ones(2))
-            torch.Size([2])
+        Examples
+        --------
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, result: print(result.shape))
+        >>> result = layer(torch.ones(2))
+        torch.Size([2])
         """
         return self._register(self._forward_hooks, (hook, with_kwargs, always_call), prepend)
 
@@ -78,19 +86,26 @@ class Hooks:
 
         It is called with the module and a tuple of the arguments; a value that it returns replaces the arguments.
 
-        Args:
-            hook: the function.
-            prepend: whether it is called before all others.
-            with_kwargs: whether the dict of keyword arguments is passed after the arguments.
+        Parameters
+        ----------
+        hook : callable
+            The function.
+        prepend : bool, default False
+            Whether it is called before all others.
+        with_kwargs : bool, default False
+            Whether the dict of keyword arguments is passed after the arguments.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.ReLU()
-            >>> handle = layer.register_forward_pre_hook(lambda module, args: print(args[0].shape))
-            >>> result = layer(torch.ones(2))
-            torch.Size([2])
+        Examples
+        --------
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: print(args[0].shape))
+        >>> result = layer(torch.ones(2))
+        torch.Size([2])
         """
         return self._register(self._forward_pre_hooks, (hook, with_kwargs), prepend)
 
@@ -101,18 +116,24 @@ class Hooks:
         It is called with the module and tuples of the gradients of inputs and outputs; a value that it returns
         replaces the gradients of inputs.
 
-        Args:
-            hook: the function.
-            prepend: whether it is called before all others.
+        Parameters
+        ----------
+        hook : callable
+            The function.
+        prepend : bool, default False
+            Whether it is called before all others.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.ReLU()
-            >>> handle = layer.register_full_backward_hook(lambda module, inputs, outputs: print(inputs[0]))
-            >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
-            tensor([0., 1.])
+        Examples
+        --------
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_full_backward_hook(lambda module, inputs, outputs: print(inputs[0]))
+        >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+        tensor([0., 1.])
         """
         return self._register(self._backward_hooks, (hook, False), prepend)
 
@@ -121,18 +142,24 @@ class Hooks:
 
         It is called with the module and a tuple of the gradients; a value that it returns replaces them.
 
-        Args:
-            hook: the function.
-            prepend: whether it is called before all others.
+        Parameters
+        ----------
+        hook : callable
+            The function.
+        prepend : bool, default False
+            Whether it is called before all others.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.ReLU()
-            >>> handle = layer.register_full_backward_pre_hook(lambda module, outputs: print(outputs[0]))
-            >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
-            tensor([1., 1.])
+        Examples
+        --------
+        >>> layer = nn.ReLU()
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, outputs: print(outputs[0]))
+        >>> layer(torch.tensor([-1.0, 2.0], requires_grad=True)).sum().backward()
+        tensor([1., 1.])
         """
         return self._register(self._backward_hooks, (hook, True), prepend)
 

@@ -42,45 +42,55 @@ class State:
     def get_extra_state(self) -> Any:
         """Returns additional state. A module that has any defines this method and `set_extra_state`.
 
-        Returns:
+        Returns
+        -------
+        object
             Any object that can be pickled.
 
-        Raises:
-            RuntimeError: if a subclass does not define it.
+        Raises
+        ------
+        RuntimeError
+            If a subclass does not define it.
 
-        Examples:
-            >>> class Counter(nn.Module):
-            ...     steps = 0
-            ...
-            ...     def get_extra_state(self):
-            ...         return {"steps": self.steps}
-            >>> dict(Counter().state_dict())
-            {'_extra_state': {'steps': 0}}
+        Examples
+        --------
+        >>> class Counter(nn.Module):
+        ...     steps = 0
+        ...
+        ...     def get_extra_state(self):
+        ...         return {"steps": self.steps}
+        >>> dict(Counter().state_dict())
+        {'_extra_state': {'steps': 0}}
         """
         raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
 
     def set_extra_state(self, state: Any) -> None:
         """Restores the additional state that `get_extra_state` returned.
 
-        Args:
-            state: what `get_extra_state` returned.
+        Parameters
+        ----------
+        state : array_like
+            What `get_extra_state` returned.
 
-        Raises:
-            RuntimeError: if a subclass does not define it.
+        Raises
+        ------
+        RuntimeError
+            If a subclass does not define it.
 
-        Examples:
-            >>> class Counter(nn.Module):
-            ...     steps = 0
-            ...
-            ...     def get_extra_state(self):
-            ...         return {"steps": self.steps}
-            ...
-            ...     def set_extra_state(self, state):
-            ...         self.steps = state["steps"]
-            >>> counter = Counter()
-            >>> _ = counter.load_state_dict({"_extra_state": {"steps": 5}})
-            >>> counter.steps
-            5
+        Examples
+        --------
+        >>> class Counter(nn.Module):
+        ...     steps = 0
+        ...
+        ...     def get_extra_state(self):
+        ...         return {"steps": self.steps}
+        ...
+        ...     def set_extra_state(self, state):
+        ...         self.steps = state["steps"]
+        >>> counter = Counter()
+        >>> _ = counter.load_state_dict({"_extra_state": {"steps": 5}})
+        >>> counter.steps
+        5
         """
         raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
 
@@ -89,18 +99,26 @@ class State:
     ) -> dict[str, Any]:
         """Returns parameters and persistent buffers by name, as detached tensors.
 
-        Args:
-            *args: PyTorch's older form: `destination`, `prefix` and `keep_vars`.
-            destination: a dict to write to.
-            prefix: what names begin with.
-            keep_vars: whether to return the parameters themselves; detached tensors otherwise.
+        Parameters
+        ----------
+        *args : any
+            PyTorch's older form: `destination`, `prefix` and `keep_vars`.
+        destination : dict, optional
+            A dict to write to.
+        prefix : str, default ""
+            What names begin with.
+        keep_vars : bool, default False
+            Whether to return the parameters themselves; detached tensors otherwise.
 
-        Returns:
+        Returns
+        -------
+        dict
             A dict of parameters and persistent buffers by name.
 
-        Examples:
-            >>> {name: x.shape for name, x in nn.Linear(3, 2).state_dict().items()}
-            {'weight': torch.Size([2, 3]), 'bias': torch.Size([2])}
+        Examples
+        --------
+        >>> {name: x.shape for name, x in nn.Linear(3, 2).state_dict().items()}
+        {'weight': torch.Size([2, 3]), 'bias': torch.Size([2])}
         """
         if args:  # deprecated positional arguments
             old = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
@@ -138,21 +156,31 @@ class State:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copies values by name into parameters and buffers.
 
-        Args:
-            state_dict: the values by name.
-            strict: whether missing and unexpected names are errors.
-            assign: whether the tensors replace parameters and buffers.
+        Parameters
+        ----------
+        state_dict : mapping
+            The values by name.
+        strict : bool, default True
+            Whether missing and unexpected names are errors.
+        assign : bool, default False
+            Whether the tensors replace parameters and buffers.
 
-        Returns:
+        Returns
+        -------
+        tuple
             The named tuple `(missing_keys, unexpected_keys)`.
 
-        Raises:
-            TypeError: if the state is not a mapping.
-            RuntimeError: listing all names that are missing, unexpected (if strict) or of another shape.
+        Raises
+        ------
+        TypeError
+            If the state is not a mapping.
+        RuntimeError
+            Listing all names that are missing, unexpected (if strict) or of another shape.
 
-        Examples:
-            >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
-            <All keys matched successfully>
+        Examples
+        --------
+        >>> nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2).state_dict())
+        <All keys matched successfully>
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -181,14 +209,22 @@ class State:
     ) -> None:  # fmt: skip
         """Loads the module's own state, without that of its children. Subclasses may override it, as in PyTorch.
 
-        Args:
-            state_dict: the values by name; it may be changed.
-            prefix: what the names of this module begin with.
-            local_metadata: what was saved beside the state of this module, such as its `version`.
-            strict: whether to find missing and unexpected names.
-            missing_keys: names that are missing are added here.
-            unexpected_keys: names that are not expected are added here.
-            error_msgs: other problems are added here.
+        Parameters
+        ----------
+        state_dict : dict
+            The values by name; it may be changed.
+        prefix : str
+            What the names of this module begin with.
+        local_metadata : dict
+            What was saved beside the state of this module, such as its `version`.
+        strict : bool
+            Whether to find missing and unexpected names.
+        missing_keys : list of str
+            Names that are missing are added here.
+        unexpected_keys : list of str
+            Names that are not expected are added here.
+        error_msgs : list of str
+            Other problems are added here.
         """
         for hook in self.__dict__.get("_load_pre_hooks", {}).values():
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -246,17 +282,22 @@ class State:
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers a function that is called after the state was saved.
 
-        Args:
-            hook: a function of the module, the dict, the prefix and the metadata.
+        Parameters
+        ----------
+        hook : callable
+            A function of the module, the dict, the prefix and the metadata.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.Linear(3, 2)
-            >>> handle = layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: print(list(state)))
-            >>> _ = layer.state_dict()
-            ['weight', 'bias']
+        Examples
+        --------
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: print(list(state)))
+        >>> _ = layer.state_dict()
+        ['weight', 'bias']
         """
         return self._state_hook("_state_dict_hooks", hook)
 
@@ -265,35 +306,45 @@ class State:
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers a function that is called before the state is saved.
 
-        Args:
-            hook: a function of the module, the prefix, and whether parameters themselves are saved.
+        Parameters
+        ----------
+        hook : callable
+            A function of the module, the prefix, and whether parameters themselves are saved.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.Linear(3, 2)
-            >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("saves"))
-            >>> _ = layer.state_dict()
-            saves
+        Examples
+        --------
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print("saves"))
+        >>> _ = layer.state_dict()
+        saves
         """
         return self._state_hook("_state_dict_pre_hooks", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers a function that is called before a state is loaded. It may modify the dict, which is a copy.
 
-        Args:
-            hook: a function of the module, the dict, the prefix, the metadata, whether loading is strict, and the lists
-                of missing and unexpected names and of errors.
+        Parameters
+        ----------
+        hook : callable
+            A function of the module, the dict, the prefix, the metadata, whether loading is strict, and the lists of
+            missing and unexpected names and of errors.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.Linear(3, 2)
-            >>> handle = layer.register_load_state_dict_pre_hook(lambda module, state, *_: print(list(state)))
-            >>> _ = layer.load_state_dict(layer.state_dict())
-            ['weight', 'bias']
+        Examples
+        --------
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_load_state_dict_pre_hook(lambda module, state, *_: print(list(state)))
+        >>> _ = layer.load_state_dict(layer.state_dict())
+        ['weight', 'bias']
         """
         return self._state_hook("_load_pre_hooks", hook)
 
@@ -307,17 +358,22 @@ class State:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Registers a function that is called after a state was loaded.
 
-        Args:
-            hook: a function of the module and the pair of missing and unexpected names.
+        Parameters
+        ----------
+        hook : callable
+            A function of the module and the pair of missing and unexpected names.
 
-        Returns:
+        Returns
+        -------
+        RemovableHandle
             A handle whose `remove` removes the function.
 
-        Examples:
-            >>> layer = nn.Linear(3, 2)
-            >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: print(keys))
-            >>> _ = layer.load_state_dict(layer.state_dict())
-            <All keys matched successfully>
+        Examples
+        --------
+        >>> layer = nn.Linear(3, 2)
+        >>> handle = layer.register_load_state_dict_post_hook(lambda module, keys: print(keys))
+        >>> _ = layer.load_state_dict(layer.state_dict())
+        <All keys matched successfully>
         """
         return self._state_hook("_load_post_hooks", hook)
 

@@ -91,19 +91,28 @@ for _name, (_function, _settings, _shown) in _ACTIVATIONS.items():
 class PReLU(Module):
     """A layer that returns x if it is positive, otherwise x times a learned weight.
 
-    Args:
-        num_parameters: the number of weights: one, or one for each channel.
-        init: the first value of the weights.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    num_parameters : int, default 1
+        The number of weights: one, or one for each channel.
+    init : float, default 0.25
+        The first value of the weights.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (N, C, ...), of the dtype of the weights.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of the dtype of the weights.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
-        tensor([-0.2500,  2.0000])
+    Examples
+    --------
+    >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
     """
 
     _repr = "num_parameters={self.num_parameters}"
@@ -121,18 +130,26 @@ class PReLU(Module):
 class RReLU(Module):
     """A layer that returns x if it is positive, otherwise x times a slope that is drawn at random in training.
 
-    Args:
-        lower: the lower bound of the slope.
-        upper: the upper bound of the slope.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    lower : float, optional
+        The lower bound of the slope.
+    upper : float, optional
+        The upper bound of the slope.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: any shape, of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        Any shape, of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.RReLU(0.2, 0.4).eval()(torch.tensor([-1.0, 2.0]))
-        tensor([-0.3000,  2.0000])
+    Examples
+    --------
+    >>> nn.RReLU(0.2, 0.4).eval()(torch.tensor([-1.0, 2.0]))
+    tensor([-0.3000,  2.0000])
     """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
@@ -150,16 +167,22 @@ class RReLU(Module):
 class Softmax2d(Module):
     """The softmax over the channels of images.
 
-    Shapes:
-        input: (N, C, H, W) or (C, H, W), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W) or (C, H, W), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).flatten()
+    tensor([0.5000, 0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:

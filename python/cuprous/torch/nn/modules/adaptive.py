@@ -33,27 +33,42 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     projects the input to `in_features / div_value**(k + 1)` features. All log-probabilities are computed, without
     branches that depend on the targets.
 
-    Args:
-        in_features: the number of features.
-        n_classes: the number of classes.
-        cutoffs: the first class of each cluster, increasing.
-        div_value: the ratio of the features of successive clusters.
-        head_bias: whether the head has a bias.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in_features : int
+        The number of features.
+    n_classes : int
+        The number of classes.
+    cutoffs : sequence of ints
+        The first class of each cluster, increasing.
+    div_value : float, default 4.0
+        The ratio of the features of successive clusters.
+    head_bias : bool, default False
+        Whether the head has a bias.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input_: (N, in_features) or (in_features).
-        target_: int64 classes, (N) or ().
-        result: the named tuple `(output, loss)`: the log-probability of each target, and their negative mean.
+    Shapes
+    ------
+    input_
+        (N, in_features) or (in_features).
+    target_
+        int64 classes, (N) or ().
+    result
+        The named tuple `(output, loss)`: the log-probability of each target, and their negative mean.
 
-    Raises:
-        ValueError: for cutoffs that do not increase.
+    Raises
+    ------
+    ValueError
+        For cutoffs that do not increase.
 
-    Examples:
-        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
-        >>> layer(torch.ones(3, 16), torch.tensor([0, 3, 5])).output.shape
-        torch.Size([3])
+    Examples
+    --------
+    >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+    >>> layer(torch.ones(3, 16), torch.tensor([0, 3, 5])).output.shape
+    torch.Size([3])
     """
 
     def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
@@ -78,8 +93,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Initializes the parameters at random.
 
-        Examples:
-            >>> nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4]).reset_parameters()
+        Examples
+        --------
+        >>> nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4]).reset_parameters()
         """
         self.head.reset_parameters()
         for cluster in self.tail:
@@ -89,8 +105,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> ASMoutput:
         """Returns the log-probability of each target, and their negative mean.
 
-        Raises:
-            RuntimeError: if the shapes of inputs (N, in_features) or (in_features,) and targets do not match.
+        Raises
+        ------
+        RuntimeError
+            If the shapes of inputs (N, in_features) or (in_features,) and targets do not match.
         """
         if target_.dims != input_.dims[:-1]:
             raise RuntimeError(f"Input and target should have the same size in the batch dimension: input "
@@ -102,16 +120,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def log_prob(self, input: Tensor) -> Tensor:
         """Returns the log-probabilities of all classes.
 
-        Args:
-            input: a tensor of shape (N, in_features).
+        Parameters
+        ----------
+        input : Tensor
+            A tensor of shape (N, in_features).
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape (N, n_classes).
 
-        Examples:
-            >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
-            >>> layer.log_prob(torch.ones(3, 16)).shape
-            torch.Size([3, 6])
+        Examples
+        --------
+        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+        >>> layer.log_prob(torch.ones(3, 16)).shape
+        torch.Size([3, 6])
         """
         head = log_softmax(self.head(input), 1)
         parts = [_shape.narrow(head, 1, 0, self.shortlist_size)]
@@ -123,16 +146,21 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input: Tensor) -> Tensor:
         """Returns the most probable classes.
 
-        Args:
-            input: a tensor of shape (N, in_features).
+        Parameters
+        ----------
+        input : Tensor
+            A tensor of shape (N, in_features).
 
-        Returns:
+        Returns
+        -------
+        Tensor
             An int64 tensor of shape (N).
 
-        Examples:
-            >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
-            >>> layer.predict(torch.ones(3, 16)).shape
-            torch.Size([3])
+        Examples
+        --------
+        >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])
+        >>> layer.predict(torch.ones(3, 16)).shape
+        torch.Size([3])
         """
         return _reductions.argmax(self.log_prob(input), 1)
 

@@ -19,24 +19,37 @@ class MultiheadAttention(Module):
     Parameters: `in_proj_weight` (3E, E), or `q_proj_weight`, `k_proj_weight`, `v_proj_weight` if keys or values have
     other widths; `in_proj_bias` (3E), `out_proj`, and with `add_bias_kv` `bias_k` and `bias_v` (1, 1, E).
 
-    Args:
-        embed_dim: the width E of queries and outputs.
-        num_heads: the number of heads, a divisor of E.
-        dropout: the probability with which weights are dropped in training.
-        bias: whether the projections have biases.
-        add_bias_kv: whether a learned key and value are appended.
-        add_zero_attn: whether a key and a value of zeros are appended.
-        kdim: the width of keys, by default E.
-        vdim: the width of values, by default E.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    embed_dim : int
+        The width E of queries and outputs.
+    num_heads : int
+        The number of heads, a divisor of E.
+    dropout : float, default 0.0
+        The probability with which weights are dropped in training.
+    bias : bool, default True
+        Whether the projections have biases.
+    add_bias_kv : bool, default False
+        Whether a learned key and value are appended.
+    add_zero_attn : bool, default False
+        Whether a key and a value of zeros are appended.
+    kdim : int, optional
+        The width of keys, by default E.
+    vdim : int, optional
+        The width of values, by default E.
+    batch_first : bool, default False
+        Whether the batch is the first dimension; the steps are otherwise.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Examples:
-        >>> x = torch.ones(3, 2, 4)
-        >>> out, weights = nn.MultiheadAttention(4, 2)(x, x, x)
-        >>> out.shape, weights.shape
-        (torch.Size([3, 2, 4]), torch.Size([2, 3, 3]))
+    Examples
+    --------
+    >>> x = torch.ones(3, 2, 4)
+    >>> out, weights = nn.MultiheadAttention(4, 2)(x, x, x)
+    >>> out.shape, weights.shape
+    (torch.Size([3, 2, 4]), torch.Size([2, 3, 3]))
     """
 
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
@@ -85,24 +98,36 @@ class MultiheadAttention(Module):
                 is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
         """Returns the outputs and the weights.
 
-        Args:
-            query: (L, N, E), (N, L, E) if `batch_first`, or (L, E).
-            key: likewise, with S steps.
-            value: likewise, with S steps.
-            key_padding_mask: (N, S): True where a key is ignored; or floats that are added.
-            need_weights: whether to return the weights, (N, L, S).
-            attn_mask: (L, S) or (N · heads, L, S): True where a key is ignored; or floats that are added.
-            average_attn_weights: whether weights are averaged over heads.
-            is_causal: whether `attn_mask` masks all later keys.
+        Parameters
+        ----------
+        query : Tensor
+            (L, N, E), (N, L, E) if `batch_first`, or (L, E).
+        key : Tensor
+            Likewise, with S steps.
+        value : Tensor
+            Likewise, with S steps.
+        key_padding_mask : Tensor, optional
+            (N, S): True where a key is ignored; or floats that are added.
+        need_weights : bool, default True
+            Whether to return the weights, (N, L, S).
+        attn_mask : Tensor, optional
+            (L, S) or (N · heads, L, S): True where a key is ignored; or floats that are added.
+        average_attn_weights : bool, default True
+            Whether weights are averaged over heads.
+        is_causal : bool, default False
+            Whether `attn_mask` masks all later keys.
 
-        Returns:
+        Returns
+        -------
+        tuple
             A pair of a tensor of the shape of `query`, and a tensor or None.
 
-        Examples:
-            >>> x = torch.ones(3, 2, 4)
-            >>> out, weights = nn.MultiheadAttention(4, 2)(x, x, x, need_weights=False)
-            >>> weights is None
-            True
+        Examples
+        --------
+        >>> x = torch.ones(3, 2, 4)
+        >>> out, weights = nn.MultiheadAttention(4, 2)(x, x, x, need_weights=False)
+        >>> weights is None
+        True
         """
         transposed = self.batch_first and query.ndim == 3
         if transposed:  # equal inputs stay one object, because they share one product

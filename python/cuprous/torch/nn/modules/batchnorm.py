@@ -99,17 +99,23 @@ class _BatchNorm(_NormBase):
 class BatchNorm1d(_BatchNorm):
     """Batch normalization of vectors or signals (Ioffe and Szegedy, 2015).
 
-    Shapes:
-        input: (N, C) or (N, C, L), of the dtype of the parameters.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C) or (N, C, L), of the dtype of the parameters.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.BatchNorm1d(2)(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).detach()
-        tensor([[-1.0000,  0.0000],
-                [ 1.0000,  0.0000]])
+    Examples
+    --------
+    >>> nn.BatchNorm1d(2)(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).detach()
+    tensor([[-1.0000,  0.0000],
+            [ 1.0000,  0.0000]])
     """
 
     _dims = (2, 3)
@@ -119,16 +125,22 @@ class BatchNorm1d(_BatchNorm):
 class BatchNorm2d(_BatchNorm):
     """Batch normalization of images (Ioffe and Szegedy, 2015).
 
-    Shapes:
-        input: (N, C, H, W), of the dtype of the parameters.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W), of the dtype of the parameters.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
-        torch.Size([2, 3, 4, 4])
+    Examples
+    --------
+    >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
     """
 
     _dims = (4,)
@@ -138,16 +150,22 @@ class BatchNorm2d(_BatchNorm):
 class BatchNorm3d(_BatchNorm):
     """Batch normalization of volumes (Ioffe and Szegedy, 2015).
 
-    Shapes:
-        input: (N, C, D, H, W), of the dtype of the parameters.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, D, H, W), of the dtype of the parameters.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
-        torch.Size([2, 3, 4, 4, 4])
+    Examples
+    --------
+    >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
     """
 
     _dims = (5,)
@@ -157,16 +175,22 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """Batch normalization over the batches of all ranks of a process group.
 
-    Args:
-        process_group: the group; without one the batch of this process is used.
+    Parameters
+    ----------
+    process_group : ProcessGroup, optional
+        The group; without one the batch of this process is used.
 
-    Shapes:
-        input: (N, C, ...), of the dtype of the parameters.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of the dtype of the parameters.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
-        torch.Size([2, 3, 4])
+    Examples
+    --------
+    >>> nn.SyncBatchNorm(3)(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
     """
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -194,17 +218,23 @@ class SyncBatchNorm(_BatchNorm):
         """Returns the module with each batch normalization replaced by a `SyncBatchNorm` of the same parameters and
         statistics.
 
-        Args:
-            module: the module, which is changed.
-            process_group: the group of the new layers.
+        Parameters
+        ----------
+        module : Module
+            The module, which is changed.
+        process_group : ProcessGroup, optional
+            The group of the new layers.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module; a new layer if it is a batch normalization itself.
 
-        Examples:
-            >>> model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
-            >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]).__name__
-            'SyncBatchNorm'
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        >>> type(nn.SyncBatchNorm.convert_sync_batchnorm(model)[1]).__name__
+        'SyncBatchNorm'
         """
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
@@ -245,16 +275,22 @@ class _InstanceNorm(_NormBase):
 class InstanceNorm1d(_InstanceNorm):
     """Instance normalization of signals (Ulyanov et al., 2016).
 
-    Shapes:
-        input: (N, C, L) or (C, L), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, L) or (C, L), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
-        tensor([[-1.0000,  1.0000]])
+    Examples
+    --------
+    >>> nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
+    tensor([[-1.0000,  1.0000]])
     """
 
     _dims = (2, 3)
@@ -264,16 +300,22 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     """Instance normalization of images (Ulyanov et al., 2016).
 
-    Shapes:
-        input: (N, C, H, W) or (C, H, W), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W) or (C, H, W), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
-        torch.Size([2, 3, 4, 4])
+    Examples
+    --------
+    >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
+    torch.Size([2, 3, 4, 4])
     """
 
     _dims = (3, 4)
@@ -283,16 +325,22 @@ class InstanceNorm2d(_InstanceNorm):
 class InstanceNorm3d(_InstanceNorm):
     """Instance normalization of volumes (Ulyanov et al., 2016).
 
-    Shapes:
-        input: (N, C, D, H, W) or (C, D, H, W), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, D, H, W) or (C, D, H, W), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: when called, for another number of dimensions.
+    Raises
+    ------
+    ValueError
+        When called, for another number of dimensions.
 
-    Examples:
-        >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
-        torch.Size([2, 3, 4, 4, 4])
+    Examples
+    --------
+    >>> nn.InstanceNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
+    torch.Size([2, 3, 4, 4, 4])
     """
 
     _dims = (4, 5)

@@ -73,17 +73,23 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """Modules that are called one after another, given as arguments or as an ordered dict.
 
-    Args:
-        *args: the modules, or one ordered dict of modules by name.
+    Parameters
+    ----------
+    *args : any
+        The modules, or one ordered dict of modules by name.
 
-    Shapes:
-        input: what the first module takes.
-        result: what the last module returns.
+    Shapes
+    ------
+    input
+        What the first module takes.
+    result
+        What the last module returns.
 
-    Examples:
-        >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
-        >>> model(torch.ones(3, 4)).shape
-        torch.Size([3, 2])
+    Examples
+    --------
+    >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+    >>> model(torch.ones(3, 4)).shape
+    torch.Size([3, 2])
     """
 
     def __init__(self, *args: Any) -> None:
@@ -98,15 +104,20 @@ class Sequential(_Numbered):
     def extend(self, sequential: Iterable[Module]) -> Sequential:
         """Appends modules.
 
-        Args:
-            sequential: the modules.
+        Parameters
+        ----------
+        sequential : iterable of Modules
+            The modules.
 
-        Returns:
+        Returns
+        -------
+        Sequential
             The container itself.
 
-        Examples:
-            >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.GELU()]))
-            3
+        Examples
+        --------
+        >>> len(nn.Sequential(nn.ReLU()).extend([nn.Tanh(), nn.GELU()]))
+        3
         """
         for module in sequential:
             self.append(module)
@@ -125,13 +136,16 @@ class Sequential(_Numbered):
 class ModuleList(_Numbered):
     """A list of modules. It has no `forward`.
 
-    Args:
-        modules: the modules.
+    Parameters
+    ----------
+    modules : iterable of Modules, optional
+        The modules.
 
-    Examples:
-        >>> layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
-        >>> len(layers), len(list(layers.parameters()))
-        (2, 4)
+    Examples
+    --------
+    >>> layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+    >>> len(layers), len(list(layers.parameters()))
+    (2, 4)
     """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
@@ -144,8 +158,10 @@ class ModuleList(_Numbered):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Not implemented for a list.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
         """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -166,13 +182,16 @@ class ModuleList(_Numbered):
 class ModuleDict(Module):
     """A dict of modules.
 
-    Args:
-        modules: the modules by name, a mapping or pairs.
+    Parameters
+    ----------
+    modules : mapping of str to Module, iterable of tuple (str or Module), optional
+        The modules by name, a mapping or pairs.
 
-    Examples:
-        >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3)})
-        >>> layers["first"]
-        Linear(in_features=2, out_features=3, bias=True)
+    Examples
+    --------
+    >>> layers = nn.ModuleDict({"first": nn.Linear(2, 3)})
+    >>> layers["first"]
+    Linear(in_features=2, out_features=3, bias=True)
     """
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
@@ -183,14 +202,17 @@ class ModuleDict(Module):
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Adds modules by name.
 
-        Args:
-            modules: the modules by name, a mapping or pairs.
+        Parameters
+        ----------
+        modules : mapping of str to Module, iterable of tuple (str or Module)
+            The modules by name, a mapping or pairs.
 
-        Examples:
-            >>> layers = nn.ModuleDict()
-            >>> layers.update({"first": nn.ReLU()})
-            >>> list(layers)
-            ['first']
+        Examples
+        --------
+        >>> layers = nn.ModuleDict()
+        >>> layers.update({"first": nn.ReLU()})
+        >>> list(layers)
+        ['first']
         """
         for name, module in modules.items() if isinstance(modules, (Mapping, ModuleDict)) else modules:
             self[name] = module
@@ -216,65 +238,82 @@ class ModuleDict(Module):
     def keys(self) -> Iterable[str]:
         """Returns the names.
 
-        Returns:
+        Returns
+        -------
+        iterable of str
             An iterable of strings.
 
-        Examples:
-            >>> list(nn.ModuleDict({"first": nn.ReLU()}).keys())
-            ['first']
+        Examples
+        --------
+        >>> list(nn.ModuleDict({"first": nn.ReLU()}).keys())
+        ['first']
         """
         return self._modules.keys()
 
     def values(self) -> Iterable[Module]:
         """Returns the modules.
 
-        Returns:
+        Returns
+        -------
+        iterable of Modules
             An iterable of modules.
 
-        Examples:
-            >>> list(nn.ModuleDict({"first": nn.ReLU()}).values())
-            [ReLU()]
+        Examples
+        --------
+        >>> list(nn.ModuleDict({"first": nn.ReLU()}).values())
+        [ReLU()]
         """
         return self._modules.values()
 
     def items(self) -> Iterable[tuple[str, Module]]:
         """Returns pairs of names and modules.
 
-        Returns:
+        Returns
+        -------
+        iterable of tuple (str, Module)
             An iterable of pairs.
 
-        Examples:
-            >>> list(nn.ModuleDict({"first": nn.ReLU()}).items())
-            [('first', ReLU())]
+        Examples
+        --------
+        >>> list(nn.ModuleDict({"first": nn.ReLU()}).items())
+        [('first', ReLU())]
         """
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
         """Removes and returns a module.
 
-        Args:
-            key: the name.
+        Parameters
+        ----------
+        key : str
+            The name.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module.
 
-        Raises:
-            KeyError: for an unknown name.
+        Raises
+        ------
+        KeyError
+            For an unknown name.
 
-        Examples:
-            >>> nn.ModuleDict({"first": nn.ReLU()}).pop("first")
-            ReLU()
+        Examples
+        --------
+        >>> nn.ModuleDict({"first": nn.ReLU()}).pop("first")
+        ReLU()
         """
         return self._modules.pop(key)
 
     def clear(self) -> None:
         """Removes all modules.
 
-        Examples:
-            >>> layers = nn.ModuleDict({"first": nn.ReLU()})
-            >>> layers.clear()
-            >>> len(layers)
-            0
+        Examples
+        --------
+        >>> layers = nn.ModuleDict({"first": nn.ReLU()})
+        >>> layers.clear()
+        >>> len(layers)
+        0
         """
         self._modules.clear()
 
@@ -290,13 +329,16 @@ def _shown(value: Any) -> str:
 class ParameterList(Module):
     """A list of parameters. Tensors become parameters, and other values are stored unchanged.
 
-    Args:
-        values: the values.
+    Parameters
+    ----------
+    values : iterable, optional
+        The values.
 
-    Examples:
-        >>> weights = nn.ParameterList([torch.ones(2), torch.zeros(3)])
-        >>> [w.shape for w in weights]
-        [torch.Size([2]), torch.Size([3])]
+    Examples
+    --------
+    >>> weights = nn.ParameterList([torch.ones(2), torch.zeros(3)])
+    >>> [w.shape for w in weights]
+    [torch.Size([2]), torch.Size([3])]
     """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
@@ -307,15 +349,20 @@ class ParameterList(Module):
     def append(self, value: Any) -> ParameterList:
         """Appends a value.
 
-        Args:
-            value: a tensor, or another value.
+        Parameters
+        ----------
+        value : Tensor
+            A tensor, or another value.
 
-        Returns:
+        Returns
+        -------
+        ParameterList
             The list itself.
 
-        Examples:
-            >>> len(nn.ParameterList().append(torch.ones(2)))
-            1
+        Examples
+        --------
+        >>> len(nn.ParameterList().append(torch.ones(2)))
+        1
         """
         self._size += 1
         self[self._size - 1] = value
@@ -324,15 +371,20 @@ class ParameterList(Module):
     def extend(self, values: Iterable[Any]) -> ParameterList:
         """Appends values.
 
-        Args:
-            values: tensors, or other values.
+        Parameters
+        ----------
+        values : iterable
+            Tensors, or other values.
 
-        Returns:
+        Returns
+        -------
+        ParameterList
             The list itself.
 
-        Examples:
-            >>> len(nn.ParameterList().extend([torch.ones(2), torch.ones(3)]))
-            2
+        Examples
+        --------
+        >>> len(nn.ParameterList().extend([torch.ones(2), torch.ones(3)]))
+        2
         """
         for value in values:
             self.append(value)
@@ -365,12 +417,14 @@ class ParameterList(Module):
     def extra_repr(self) -> str:
         """Returns the type and size of each value.
 
-        Returns:
-            A string.
+        Returns
+        -------
+        str
 
-        Examples:
-            >>> print(nn.ParameterList([torch.ones(2)]).extra_repr())
-              (0): Parameter containing: [torch.float32 of size 2]
+        Examples
+        --------
+        >>> print(nn.ParameterList([torch.ones(2)]).extra_repr())
+          (0): Parameter containing: [torch.float32 of size 2]
         """
         return "\n".join(f"  ({k}): {_shown(value)}" for k, value in enumerate(self))
 
@@ -378,13 +432,16 @@ class ParameterList(Module):
 class ParameterDict(Module):
     """A dict of parameters. Tensors become parameters, and other values are stored unchanged.
 
-    Args:
-        parameters: the values by name, a mapping or pairs.
+    Parameters
+    ----------
+    parameters : Tensor, optional
+        The values by name, a mapping or pairs.
 
-    Examples:
-        >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
-        >>> weights["scale"].requires_grad
-        True
+    Examples
+    --------
+    >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
+    >>> weights["scale"].requires_grad
+    True
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -395,14 +452,17 @@ class ParameterDict(Module):
     def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Adds values by name.
 
-        Args:
-            parameters: the values by name, a mapping or pairs.
+        Parameters
+        ----------
+        parameters : mapping or iterable of tuples
+            The values by name, a mapping or pairs.
 
-        Examples:
-            >>> weights = nn.ParameterDict()
-            >>> weights.update({"scale": torch.ones(2)})
-            >>> list(weights)
-            ['scale']
+        Examples
+        --------
+        >>> weights = nn.ParameterDict()
+        >>> weights.update({"scale": torch.ones(2)})
+        >>> list(weights)
+        ['scale']
         """
         for name, value in parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters:
             self[name] = value
@@ -439,70 +499,92 @@ class ParameterDict(Module):
     def keys(self) -> Iterable[str]:
         """Returns the names.
 
-        Returns:
+        Returns
+        -------
+        iterable of str
             An iterable of strings.
 
-        Examples:
-            >>> list(nn.ParameterDict({"scale": torch.ones(2)}).keys())
-            ['scale']
+        Examples
+        --------
+        >>> list(nn.ParameterDict({"scale": torch.ones(2)}).keys())
+        ['scale']
         """
         return self._keys.keys()
 
     def values(self) -> Iterable[Any]:
         """Returns the values.
 
-        Returns:
+        Returns
+        -------
+        iterable
             An iterable of values.
 
-        Examples:
-            >>> [w.shape for w in nn.ParameterDict({"scale": torch.ones(2)}).values()]
-            [torch.Size([2])]
+        Examples
+        --------
+        >>> [w.shape for w in nn.ParameterDict({"scale": torch.ones(2)}).values()]
+        [torch.Size([2])]
         """
         return [self[key] for key in self._keys]
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """Returns pairs of names and values.
 
-        Returns:
+        Returns
+        -------
+        iterable of tuples
             An iterable of pairs.
 
-        Examples:
-            >>> [(name, w.shape) for name, w in nn.ParameterDict({"scale": torch.ones(2)}).items()]
-            [('scale', torch.Size([2]))]
+        Examples
+        --------
+        >>> [(name, w.shape) for name, w in nn.ParameterDict({"scale": torch.ones(2)}).items()]
+        [('scale', torch.Size([2]))]
         """
         return [(key, self[key]) for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
         """Returns the value of a name, or a default.
 
-        Args:
-            key: the name.
-            default: what is returned for an unknown name.
+        Parameters
+        ----------
+        key : str
+            The name.
+        default : object, optional
+            What is returned for an unknown name.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A parameter or value.
 
-        Examples:
-            >>> nn.ParameterDict({"scale": torch.ones(2)}).get("shift") is None
-            True
+        Examples
+        --------
+        >>> nn.ParameterDict({"scale": torch.ones(2)}).get("shift") is None
+        True
         """
         return self[key] if key in self._keys else default
 
     def pop(self, key: str) -> Any:
         """Removes and returns a value.
 
-        Args:
-            key: the name.
+        Parameters
+        ----------
+        key : str
+            The name.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The value.
 
-        Raises:
-            KeyError: for an unknown name.
+        Raises
+        ------
+        KeyError
+            For an unknown name.
 
-        Examples:
-            >>> nn.ParameterDict({"scale": torch.ones(2)}).pop("scale").shape
-            torch.Size([2])
+        Examples
+        --------
+        >>> nn.ParameterDict({"scale": torch.ones(2)}).pop("scale").shape
+        torch.Size([2])
         """
         value = self[key]
         del self[key]
@@ -511,11 +593,12 @@ class ParameterDict(Module):
     def clear(self) -> None:
         """Removes all values.
 
-        Examples:
-            >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
-            >>> weights.clear()
-            >>> len(weights)
-            0
+        Examples
+        --------
+        >>> weights = nn.ParameterDict({"scale": torch.ones(2)})
+        >>> weights.clear()
+        >>> len(weights)
+        0
         """
         for key in list(self._keys):
             del self[key]
@@ -523,12 +606,14 @@ class ParameterDict(Module):
     def extra_repr(self) -> str:
         """Returns the type and size of each value.
 
-        Returns:
-            A string.
+        Returns
+        -------
+        str
 
-        Examples:
-            >>> print(nn.ParameterDict({"scale": torch.ones(2)}).extra_repr())
-              (scale): Parameter containing: [torch.float32 of size 2]
+        Examples
+        --------
+        >>> print(nn.ParameterDict({"scale": torch.ones(2)}).extra_repr())
+          (scale): Parameter containing: [torch.float32 of size 2]
         """
         return "\n".join(f"  ({key}): {_shown(value)}" for key, value in self.items())
 

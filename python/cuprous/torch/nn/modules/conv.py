@@ -84,29 +84,47 @@ class _ConvNd(Module):
 class _Conv(_ConvNd):
     """A convolution (cross-correlation) over the last dimensions.
 
-    Args:
-        in_channels: the number of channels of the input.
-        out_channels: the number of channels of the result.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, a number or one for each dimension.
-        padding: the elements added on both sides; or "valid", or "same" for a result of the input's extents.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
-        groups: the number of groups of channels that are convolved separately.
-        bias: whether a bias for each channel is added.
-        padding_mode: what is added: "zeros", "reflect", "replicate" or "circular".
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in_channels : int
+        The number of channels of the input.
+    out_channels : int
+        The number of channels of the result.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : int or sequence of ints, default 1
+        The distance of windows, a number or one for each dimension.
+    padding : int, default 0
+        The elements added on both sides; or "valid", or "same" for a result of the input's extents.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
+    groups : int, default 1
+        The number of groups of channels that are convolved separately.
+    bias : bool, default True
+        Whether a bias for each channel is added.
+    padding_mode : str, default "zeros"
+        What is added: "zeros", "reflect", "replicate" or "circular".
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
-        result: (N, out_channels, ...) or (out_channels, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
+    result
+        (N, out_channels, ...) or (out_channels, ...), of the same dtype.
 
-    Raises:
-        ValueError: if the numbers of channels are not divisible by that of groups, or for another padding.
+    Raises
+    ------
+    ValueError
+        If the numbers of channels are not divisible by that of groups, or for another padding.
 
-    Examples:
-        >>> nn.Conv{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{four})).shape
-        torch.Size([1, 8{two}])
+    Examples
+    --------
+    >>> nn.Conv{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{four})).shape
+    torch.Size([1, 8{two}])
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
@@ -120,8 +138,10 @@ class _Conv(_ConvNd):
     def forward(self, input: Tensor) -> Tensor:
         """Returns the convolution of the input.
 
-        Raises:
-            RuntimeError: if the input does not match; the message contains the layer and both shapes.
+        Raises
+        ------
+        RuntimeError
+            If the input does not match; the message contains the layer and both shapes.
         """
         padding: Any = self.padding
         if self.padding_mode != "zeros":
@@ -133,31 +153,51 @@ class _Conv(_ConvNd):
 class _ConvTranspose(_ConvNd):
     """A transposed convolution over the last dimensions.
 
-    Args:
-        in_channels: the number of channels of the input.
-        out_channels: the number of channels of the result.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows of the result, a number or one for each dimension.
-        padding: the number of elements removed from both sides of the result.
-        output_padding: the number of elements added at the end of the result.
-        groups: the number of groups of channels that are convolved separately.
-        bias: whether a bias for each channel is added.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
-        padding_mode: only "zeros".
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in_channels : int
+        The number of channels of the input.
+    out_channels : int
+        The number of channels of the result.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : int or sequence of ints, default 1
+        The distance of windows of the result, a number or one for each dimension.
+    padding : int, default 0
+        The number of elements removed from both sides of the result.
+    output_padding : int, default 0
+        The number of elements added at the end of the result.
+    groups : int, default 1
+        The number of groups of channels that are convolved separately.
+    bias : bool, default True
+        Whether a bias for each channel is added.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
+    padding_mode : str, default "zeros"
+        Only "zeros".
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
-        output_size: the extents of the result, to select one of several possible ones.
-        result: (N, out_channels, ...) or (out_channels, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, in_channels, ...) or (in_channels, ...), of the dtype of the parameters.
+    output_size
+        The extents of the result, to select one of several possible ones.
+    result
+        (N, out_channels, ...) or (out_channels, ...), of the same dtype.
 
-    Raises:
-        ValueError: if the numbers of channels are not divisible by that of groups, or for another padding mode.
+    Raises
+    ------
+    ValueError
+        If the numbers of channels are not divisible by that of groups, or for another padding mode.
 
-    Examples:
-        >>> nn.ConvTranspose{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{two})).shape
-        torch.Size([1, 8{four}])
+    Examples
+    --------
+    >>> nn.ConvTranspose{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{two})).shape
+    torch.Size([1, 8{four}])
     """
 
     _transposed = True
@@ -175,9 +215,12 @@ class _ConvTranspose(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """Returns the transposed convolution of the input; `output_size` selects one of several possible extents.
 
-        Raises:
-            RuntimeError: if the input does not match; the message contains the layer and both shapes.
-            ValueError: for an impossible output size.
+        Raises
+        ------
+        RuntimeError
+            If the input does not match; the message contains the layer and both shapes.
+        ValueError
+            For an impossible output size.
         """
         more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
         function = getattr(F, f"conv_transpose{self._rank}d")

@@ -29,40 +29,58 @@ class _Dropout(Module):
 class Dropout(_Dropout):
     """A layer that sets elements to 0 with probability p in training, and divides the others by 1 - p.
 
-    Args:
-        p: the probability with which an element is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which an element is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: any shape, of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        Any shape, of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.Dropout(0.5).eval()(torch.ones(3))
-        tensor([1., 1., 1.])
+    Examples
+    --------
+    >>> nn.Dropout(0.5).eval()(torch.ones(3))
+    tensor([1., 1., 1.])
     """
 
 
 class Dropout1d(_Dropout):
     """A layer that sets whole channels of signals to 0 with probability p in training, and divides the others by 1 - p.
 
-    Args:
-        p: the probability with which a channel is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which a channel is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: (N, C, L) or (C, L), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, L) or (C, L), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.Dropout1d()(torch.ones(1, 2, 3)).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> nn.Dropout1d()(torch.ones(1, 2, 3)).shape
+    torch.Size([1, 2, 3])
     """
 
     function = staticmethod(F.dropout1d)
@@ -71,20 +89,29 @@ class Dropout1d(_Dropout):
 class Dropout2d(_Dropout):
     """A layer that sets whole channels of images to 0 with probability p in training, and divides the others by 1 - p.
 
-    Args:
-        p: the probability with which a channel is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which a channel is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: (N, C, H, W) or (C, H, W), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W) or (C, H, W), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.Dropout2d()(torch.ones(1, 2, 3, 3)).shape
-        torch.Size([1, 2, 3, 3])
+    Examples
+    --------
+    >>> nn.Dropout2d()(torch.ones(1, 2, 3, 3)).shape
+    torch.Size([1, 2, 3, 3])
     """
 
     function = staticmethod(F.dropout2d)
@@ -93,20 +120,29 @@ class Dropout2d(_Dropout):
 class Dropout3d(_Dropout):
     """A layer that sets whole channels of volumes to 0 with probability p in training, and divides the others by 1 - p.
 
-    Args:
-        p: the probability with which a channel is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which a channel is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: (N, C, D, H, W) or (C, D, H, W), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, D, H, W) or (C, D, H, W), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.Dropout3d()(torch.ones(1, 2, 3, 3, 3)).shape
-        torch.Size([1, 2, 3, 3, 3])
+    Examples
+    --------
+    >>> nn.Dropout3d()(torch.ones(1, 2, 3, 3, 3)).shape
+    torch.Size([1, 2, 3, 3, 3])
     """
 
     function = staticmethod(F.dropout3d)
@@ -115,20 +151,29 @@ class Dropout3d(_Dropout):
 class AlphaDropout(_Dropout):
     """Dropout that preserves mean 0 and variance 1 of SELU's outputs (Klambauer et al., 2017).
 
-    Args:
-        p: the probability with which an element is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which an element is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: any shape, of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        Any shape, of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.AlphaDropout()(torch.ones(2, 3)).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.AlphaDropout()(torch.ones(2, 3)).shape
+    torch.Size([2, 3])
     """
 
     function = staticmethod(F.alpha_dropout)
@@ -137,20 +182,29 @@ class AlphaDropout(_Dropout):
 class FeatureAlphaDropout(_Dropout):
     """`AlphaDropout` of whole channels.
 
-    Args:
-        p: the probability with which a channel is dropped.
-        inplace: whether to write the result to the input.
+    Parameters
+    ----------
+    p : float, default 0.5
+        The probability with which a channel is dropped.
+    inplace : bool, default False
+        Whether to write the result to the input.
 
-    Shapes:
-        input: (N, C, ...), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: for a probability outside of [0, 1].
+    Raises
+    ------
+    ValueError
+        For a probability outside of [0, 1].
 
-    Examples:
-        >>> nn.FeatureAlphaDropout()(torch.ones(1, 2, 3)).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> nn.FeatureAlphaDropout()(torch.ones(1, 2, 3)).shape
+    torch.Size([1, 2, 3])
     """
 
     function = staticmethod(F.feature_alpha_dropout)

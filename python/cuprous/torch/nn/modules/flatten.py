@@ -11,17 +11,24 @@ from cuprous.torch.nn.modules.module import Module
 class Flatten(Module):
     """A layer that merges a range of dimensions into one.
 
-    Args:
-        start_dim: the first dimension of the range.
-        end_dim: the last dimension of the range.
+    Parameters
+    ----------
+    start_dim : int, default 1
+        The first dimension of the range.
+    end_dim : int, default -1
+        The last dimension of the range.
 
-    Shapes:
-        input: any shape and dtype.
-        result: of the same dtype.
+    Shapes
+    ------
+    input
+        Any shape and dtype.
+    result
+        Of the same dtype.
 
-    Examples:
-        >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
-        torch.Size([2, 12])
+    Examples
+    --------
+    >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
+    torch.Size([2, 12])
     """
 
     _repr = "start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -38,17 +45,24 @@ class Flatten(Module):
 class Unflatten(Module):
     """A layer that splits one dimension into several.
 
-    Args:
-        dim: the dimension.
-        unflattened_size: the extents of its parts, one of which may be -1.
+    Parameters
+    ----------
+    dim : int
+        The dimension.
+    unflattened_size : sequence of ints
+        The extents of its parts, one of which may be -1.
 
-    Shapes:
-        input: any shape and dtype.
-        result: of the same dtype.
+    Shapes
+    ------
+    input
+        Any shape and dtype.
+    result
+        Of the same dtype.
 
-    Examples:
-        >>> nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
-        torch.Size([2, 3, 4])
+    Examples
+    --------
+    >>> nn.Unflatten(1, (3, 4))(torch.ones(2, 12)).shape
+    torch.Size([2, 3, 4])
     """
 
     _repr = "dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -17,14 +17,18 @@ class LazyModule(Module):
 
     Parameters are empty until the first call. Optimizers may already hold them.
 
-    Args:
-        *args: the arguments of the ordinary layer after its first.
-        **kwargs: its keywords.
+    Parameters
+    ----------
+    *args : any
+        The arguments of the ordinary layer after its first.
+    **kwargs : any
+        Its keywords.
 
-    Examples:
-        >>> layer = nn.LazyLinear(5)
-        >>> layer(torch.ones(2, 3)).shape
-        torch.Size([2, 5])
+    Examples
+    --------
+    >>> layer = nn.LazyLinear(5)
+    >>> layer(torch.ones(2, 3)).shape
+    torch.Size([2, 5])
     """
 
     _plain: type[Module]
@@ -71,12 +75,14 @@ class LazyModule(Module):
     def has_uninitialized_params(self) -> bool:
         """Returns True if the width is not known yet.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> nn.LazyLinear(5).has_uninitialized_params()
-            True
+        Examples
+        --------
+        >>> nn.LazyLinear(5).has_uninitialized_params()
+        True
         """
         return True
 
@@ -107,18 +113,24 @@ for _kind, _where in _WIDTHS.items():
     _call = f"{_name}({'' if 'Norm' in _name else '5' if _kind is Linear else '5, 2'})"
     _doc = f"""`{_kind.__name__}` without its first argument `{_where[0]}`, which is taken from the first input.
 
-    Args:
-        *args: the arguments of `{_kind.__name__}` after the first.
-        **kwargs: its keywords.
+    Parameters
+    ----------
+    *args : any
+        The arguments of `{_kind.__name__}` after the first.
+    **kwargs : any
+        Its keywords.
 
-    Shapes:
-        input: as of `{_kind.__name__}`.
+    Shapes
+    ------
+    input
+        As of `{_kind.__name__}`.
 
-    Examples:
-        >>> layer = nn.{_call}
-        >>> result = layer(torch.ones({_shape}))
-        >>> layer.{_where[0]}
-        3
+    Examples
+    --------
+    >>> layer = nn.{_call}
+    >>> result = layer(torch.ones({_shape}))
+    >>> layer.{_where[0]}
+    3
     """
     globals()[_name] = type(_name, (LazyModule, _kind), {"_plain": _kind, "_width": _where, "__doc__": _doc,
                                                          "__module__": __name__})  # fmt: skip

@@ -21,17 +21,24 @@ def _empty(*size: int, device: Any = None, dtype: Any = None) -> Parameter:
 class Identity(Module):
     """A layer that returns its input.
 
-    Args:
-        *args: have no effect.
-        **kwargs: have no effect.
+    Parameters
+    ----------
+    *args : any
+        Have no effect.
+    **kwargs : any
+        Have no effect.
 
-    Shapes:
-        input: anything.
-        result: the input.
+    Shapes
+    ------
+    input
+        Anything.
+    result
+        The input.
 
-    Examples:
-        >>> nn.Identity()(torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> nn.Identity()(torch.ones(2))
+    tensor([1., 1.])
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -47,20 +54,30 @@ class Linear(Module):
 
     Both parameters are initialized uniformly on ±1/√in_features.
 
-    Args:
-        in_features: the extent of the input's last dimension.
-        out_features: the extent of the result's last dimension.
-        bias: whether a bias is added.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in_features : int
+        The extent of the input's last dimension.
+    out_features : int
+        The extent of the result's last dimension.
+    bias : bool, default True
+        Whether a bias is added.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (..., in_features), of the dtype of the parameters.
-        result: (..., out_features), of the same dtype.
+    Shapes
+    ------
+    input
+        (..., in_features), of the dtype of the parameters.
+    result
+        (..., out_features), of the same dtype.
 
-    Examples:
-        >>> nn.Linear(3, 2)(torch.ones(4, 3)).shape
-        torch.Size([4, 2])
+    Examples
+    --------
+    >>> nn.Linear(3, 2)(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
 
     def __init__(
@@ -75,8 +92,9 @@ class Linear(Module):
     def reset_parameters(self) -> None:
         """Initializes the parameters at random.
 
-        Examples:
-            >>> nn.Linear(3, 2).reset_parameters()
+        Examples
+        --------
+        >>> nn.Linear(3, 2).reset_parameters()
         """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
@@ -109,38 +127,57 @@ class Linear(Module):
 class NonDynamicallyQuantizableLinear(Linear):
     """A linear layer. PyTorch has a separate class for the output projection of attention.
 
-    Args:
-        in_features: the extent of the input's last dimension.
-        out_features: the extent of the result's last dimension.
-        bias: whether a bias is added.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in_features : int
+        The extent of the input's last dimension.
+    out_features : int
+        The extent of the result's last dimension.
+    bias : bool, default True
+        Whether a bias is added.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Examples:
-        >>> isinstance(nn.modules.linear.NonDynamicallyQuantizableLinear(2, 2), nn.Linear)
-        True
+    Examples
+    --------
+    >>> isinstance(nn.modules.linear.NonDynamicallyQuantizableLinear(2, 2), nn.Linear)
+    True
     """
 
 
 class Bilinear(Module):
     """A layer that returns `input1 @ weight[k] @ input2 + bias[k]` for each k.
 
-    Args:
-        in1_features: the extent of the first input's last dimension.
-        in2_features: the extent of the second input's last dimension.
-        out_features: the extent of the result's last dimension.
-        bias: whether a bias is added.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    in1_features : int
+        The extent of the first input's last dimension.
+    in2_features : int
+        The extent of the second input's last dimension.
+    out_features : int
+        The extent of the result's last dimension.
+    bias : bool, default True
+        Whether a bias is added.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input1: (..., in1_features), of the dtype of the parameters.
-        input2: (..., in2_features), of the same dtype.
-        result: (..., out_features), of the same dtype.
+    Shapes
+    ------
+    input1
+        (..., in1_features), of the dtype of the parameters.
+    input2
+        (..., in2_features), of the same dtype.
+    result
+        (..., out_features), of the same dtype.
 
-    Examples:
-        >>> nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
-        torch.Size([5, 2])
+    Examples
+    --------
+    >>> nn.Bilinear(3, 4, 2)(torch.ones(5, 3), torch.ones(5, 4)).shape
+    torch.Size([5, 2])
     """
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,

@@ -37,8 +37,10 @@ def names_layer(forward: FN) -> FN:
 def bound(name: str, settings: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings of a layer that is generated from a table: the arguments given, otherwise the defaults.
 
-    Raises:
-        TypeError: for an argument that the layer does not take.
+    Raises
+    ------
+    TypeError
+        For an argument that the layer does not take.
     """
     if len(args) > len(settings) or not kwargs.keys() <= settings.keys():
         raise TypeError(f"{name}() takes the arguments {', '.join(settings) or '(none)'}")
@@ -51,20 +53,24 @@ class Module(State, Hooks):
     Attributes that are parameters, modules or registered buffers are registered by name, in the order in which they are
     set. Names of nested parts are joined by dots, as in `state_dict()`.
 
-    Args:
-        *args: only for subclasses that take arguments.
-        **kwargs: only for subclasses that take arguments.
+    Parameters
+    ----------
+    *args : any
+        Only for subclasses that take arguments.
+    **kwargs : any
+        Only for subclasses that take arguments.
 
-    Examples:
-        >>> class Net(nn.Module):
-        ...     def __init__(self):
-        ...         super().__init__()
-        ...         self.linear = nn.Linear(4, 2)
-        ...
-        ...     def forward(self, x):
-        ...         return self.linear(x).relu()
-        >>> Net()(torch.ones(3, 4)).shape
-        torch.Size([3, 2])
+    Examples
+    --------
+    >>> class Net(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.linear = nn.Linear(4, 2)
+    ...
+    ...     def forward(self, x):
+    ...         return self.linear(x).relu()
+    >>> Net()(torch.ones(3, 4)).shape
+    torch.Size([3, 2])
     """
 
     training: bool
@@ -86,19 +92,27 @@ class Module(State, Hooks):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Computes the module's result. Subclasses define it.
 
-        Args:
-            *args: the inputs.
-            **kwargs: the inputs by name.
+        Parameters
+        ----------
+        *args : any
+            The inputs.
+        **kwargs : any
+            The inputs by name.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             The result.
 
-        Raises:
-            NotImplementedError: if a subclass does not define it.
+        Raises
+        ------
+        NotImplementedError
+            If a subclass does not define it.
 
-        Examples:
-            >>> nn.Linear(3, 2).forward(torch.ones(4, 3)).shape
-            torch.Size([4, 2])
+        Examples
+        --------
+        >>> nn.Linear(3, 2).forward(torch.ones(4, 3)).shape
+        torch.Size([4, 2])
         """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -161,19 +175,26 @@ class Module(State, Hooks):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Registers a parameter; None reserves the name.
 
-        Args:
-            name: the name, without dots.
-            param: the parameter.
+        Parameters
+        ----------
+        name : str
+            The name, without dots.
+        param : Parameter or None
+            The parameter.
 
-        Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: for anything but a parameter or None.
+        Raises
+        ------
+        KeyError
+            For a name that is empty, has a dot or is taken.
+        TypeError
+            For anything but a parameter or None.
 
-        Examples:
-            >>> module = nn.Module()
-            >>> module.register_parameter("scale", nn.Parameter(torch.ones(2)))
-            >>> module.scale.shape
-            torch.Size([2])
+        Examples
+        --------
+        >>> module = nn.Module()
+        >>> module.register_parameter("scale", nn.Parameter(torch.ones(2)))
+        >>> module.scale.shape
+        torch.Size([2])
         """
         self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
@@ -183,20 +204,28 @@ class Module(State, Hooks):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Registers a tensor that is not a parameter but part of the module's state.
 
-        Args:
-            name: the name, without dots.
-            tensor: the tensor; None reserves the name.
-            persistent: whether `state_dict` contains it.
+        Parameters
+        ----------
+        name : str
+            The name, without dots.
+        tensor : Tensor or None
+            The tensor; None reserves the name.
+        persistent : bool, default True
+            Whether `state_dict` contains it.
 
-        Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: for anything but a tensor or None.
+        Raises
+        ------
+        KeyError
+            For a name that is empty, has a dot or is taken.
+        TypeError
+            For anything but a tensor or None.
 
-        Examples:
-            >>> module = nn.Module()
-            >>> module.register_buffer("mean", torch.zeros(2))
-            >>> list(module.state_dict())
-            ['mean']
+        Examples
+        --------
+        >>> module = nn.Module()
+        >>> module.register_buffer("mean", torch.zeros(2))
+        >>> list(module.state_dict())
+        ['mean']
         """
         self._check_name(name)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -207,21 +236,28 @@ class Module(State, Hooks):
     def add_module(self, name: str, module: Module | None) -> None:
         """Registers a submodule.
 
-        Args:
-            name: the name, without dots.
-            module: the submodule; None reserves the name.
+        Parameters
+        ----------
+        name : str
+            The name, without dots.
+        module : Module or None
+            The submodule; None reserves the name.
 
-        Raises:
-            KeyError: for a name that is empty, has a dot or is taken.
-            TypeError: for anything but a module or None.
+        Raises
+        ------
+        KeyError
+            For a name that is empty, has a dot or is taken.
+        TypeError
+            For anything but a module or None.
 
-        Examples:
-            >>> module = nn.Module()
-            >>> module.add_module("first", nn.ReLU())
-            >>> module
-            Module(
-              (first): ReLU()
-            )
+        Examples
+        --------
+        >>> module = nn.Module()
+        >>> module.add_module("first", nn.ReLU())
+        >>> module
+        Module(
+          (first): ReLU()
+        )
         """
         self._check_name(name)
         if module is not None and not isinstance(module, Module):
@@ -241,18 +277,25 @@ class Module(State, Hooks):
     def get_submodule(self, target: str) -> Module:
         """Returns the submodule with a dotted name.
 
-        Args:
-            target: the names of nested submodules, joined by dots.
+        Parameters
+        ----------
+        target : str
+            The names of nested submodules, joined by dots.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module.
 
-        Raises:
-            AttributeError: for an unknown name.
+        Raises
+        ------
+        AttributeError
+            For an unknown name.
 
-        Examples:
-            >>> nn.Sequential(nn.ReLU()).get_submodule("0")
-            ReLU()
+        Examples
+        --------
+        >>> nn.Sequential(nn.ReLU()).get_submodule("0")
+        ReLU()
         """
         module = self
         for part in target.split(".") if target else []:
@@ -266,18 +309,25 @@ class Module(State, Hooks):
     def get_parameter(self, target: str) -> Parameter:
         """Returns the parameter with a dotted name.
 
-        Args:
-            target: the names of nested submodules and of the parameter, joined by dots.
+        Parameters
+        ----------
+        target : str
+            The names of nested submodules and of the parameter, joined by dots.
 
-        Returns:
+        Returns
+        -------
+        Parameter
             The parameter.
 
-        Raises:
-            AttributeError: for an unknown name.
+        Raises
+        ------
+        AttributeError
+            For an unknown name.
 
-        Examples:
-            >>> nn.Sequential(nn.Linear(3, 2)).get_parameter("0.weight").shape
-            torch.Size([2, 3])
+        Examples
+        --------
+        >>> nn.Sequential(nn.Linear(3, 2)).get_parameter("0.weight").shape
+        torch.Size([2, 3])
         """
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._parameters.get(name)
@@ -288,18 +338,24 @@ class Module(State, Hooks):
     def get_buffer(self, target: str) -> Tensor:
         """Returns the buffer with a dotted name.
 
-        Args:
-            target: the names of nested submodules and of the buffer, joined by dots.
+        Parameters
+        ----------
+        target : str
+            The names of nested submodules and of the buffer, joined by dots.
 
-        Returns:
-            The tensor.
+        Returns
+        -------
+        Tensor
 
-        Raises:
-            AttributeError: for an unknown name.
+        Raises
+        ------
+        AttributeError
+            For an unknown name.
 
-        Examples:
-            >>> nn.BatchNorm1d(2).get_buffer("running_mean")
-            tensor([0., 0.])
+        Examples
+        --------
+        >>> nn.BatchNorm1d(2).get_buffer("running_mean")
+        tensor([0., 0.])
         """
         path, _, name = target.rpartition(".")
         found = self.get_submodule(path)._buffers.get(name)
@@ -313,17 +369,24 @@ class Module(State, Hooks):
     ) -> Iterator[tuple[str, Module]]:
         """Iterates over this module and all submodules with their names.
 
-        Args:
-            memo: modules that are left out.
-            prefix: what names begin with.
-            remove_duplicate: whether a module that occurs several times is named once.
+        Parameters
+        ----------
+        memo : set of ints, optional
+            Modules that are left out.
+        prefix : str, default ""
+            What names begin with.
+        remove_duplicate : bool, default True
+            Whether a module that occurs several times is named once.
 
-        Returns:
+        Returns
+        -------
+        iterator of tuple (str, Module)
             An iterator over pairs of name and module.
 
-        Examples:
-            >>> [name for name, _ in nn.Sequential(nn.ReLU()).named_modules()]
-            ['', '0']
+        Examples
+        --------
+        >>> [name for name, _ in nn.Sequential(nn.ReLU()).named_modules()]
+        ['', '0']
         """
         memo = set() if memo is None else memo
         if id(self) in memo:
@@ -338,27 +401,35 @@ class Module(State, Hooks):
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """Iterates over this module and all submodules.
 
-        Args:
-            remove_duplicate: whether a module that is found several times comes once.
+        Parameters
+        ----------
+        remove_duplicate : bool, default True
+            Whether a module that is found several times comes once.
 
-        Returns:
+        Returns
+        -------
+        iterator of Modules
             An iterator over modules.
 
-        Examples:
-            >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
-            3
+        Examples
+        --------
+        >>> len(list(nn.Sequential(nn.ReLU(), nn.Tanh()).modules()))
+        3
         """
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Iterates over the direct submodules with their names, each once.
 
-        Returns:
+        Returns
+        -------
+        iterator of tuple (str, Module)
             An iterator over pairs of name and module.
 
-        Examples:
-            >>> list(nn.Sequential(nn.ReLU()).named_children())
-            [('0', ReLU())]
+        Examples
+        --------
+        >>> list(nn.Sequential(nn.ReLU()).named_children())
+        [('0', ReLU())]
         """
         seen: set[int] = set()
         for name, module in self._modules.items():
@@ -369,12 +440,15 @@ class Module(State, Hooks):
     def children(self) -> Iterator[Module]:
         """Iterates over the direct submodules, each once.
 
-        Returns:
+        Returns
+        -------
+        iterator of Modules
             An iterator over modules.
 
-        Examples:
-            >>> list(nn.Sequential(nn.ReLU()).children())
-            [ReLU()]
+        Examples
+        --------
+        >>> list(nn.Sequential(nn.ReLU()).children())
+        [ReLU()]
         """
         return (module for _, module in self.named_children())
 
@@ -392,32 +466,44 @@ class Module(State, Hooks):
     ) -> Iterator[tuple[str, Parameter]]:
         """Iterates over parameters with their names.
 
-        Args:
-            prefix: what names begin with.
-            recurse: whether the parameters of submodules are included.
-            remove_duplicate: whether a parameter that occurs several times is named once.
+        Parameters
+        ----------
+        prefix : str, default ""
+            What names begin with.
+        recurse : bool, default True
+            Whether the parameters of submodules are included.
+        remove_duplicate : bool, default True
+            Whether a parameter that occurs several times is named once.
 
-        Returns:
+        Returns
+        -------
+        iterator of tuple (str, Parameter)
             An iterator over pairs of name and parameter.
 
-        Examples:
-            >>> [(name, p.shape) for name, p in nn.Linear(3, 2).named_parameters()]
-            [('weight', torch.Size([2, 3])), ('bias', torch.Size([2]))]
+        Examples
+        --------
+        >>> [(name, p.shape) for name, p in nn.Linear(3, 2).named_parameters()]
+        [('weight', torch.Size([2, 3])), ('bias', torch.Size([2]))]
         """
         return self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Iterates over all parameters, each once.
 
-        Args:
-            recurse: whether the parameters of submodules are included.
+        Parameters
+        ----------
+        recurse : bool, default True
+            Whether the parameters of submodules are included.
 
-        Returns:
+        Returns
+        -------
+        iterator of Parameters
             An iterator over parameters.
 
-        Examples:
-            >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
-            8
+        Examples
+        --------
+        >>> sum(p.numel() for p in nn.Linear(3, 2).parameters())
+        8
         """
         return (value for _, value in self.named_parameters(recurse=recurse))
 
@@ -426,48 +512,65 @@ class Module(State, Hooks):
     ) -> Iterator[tuple[str, Tensor]]:
         """Iterates over buffers with their names.
 
-        Args:
-            prefix: what names begin with.
-            recurse: whether the buffers of submodules are included.
-            remove_duplicate: whether a buffer that occurs several times is named once.
+        Parameters
+        ----------
+        prefix : str, default ""
+            What names begin with.
+        recurse : bool, default True
+            Whether the buffers of submodules are included.
+        remove_duplicate : bool, default True
+            Whether a buffer that occurs several times is named once.
 
-        Returns:
+        Returns
+        -------
+        iterator of tuple (str, Tensor)
             An iterator over pairs of name and tensor.
 
-        Examples:
-            >>> [name for name, _ in nn.BatchNorm1d(2).named_buffers()]
-            ['running_mean', 'running_var', 'num_batches_tracked']
+        Examples
+        --------
+        >>> [name for name, _ in nn.BatchNorm1d(2).named_buffers()]
+        ['running_mean', 'running_var', 'num_batches_tracked']
         """
         return self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Iterates over all buffers, each once.
 
-        Args:
-            recurse: whether the buffers of submodules are included.
+        Parameters
+        ----------
+        recurse : bool, default True
+            Whether the buffers of submodules are included.
 
-        Returns:
+        Returns
+        -------
+        iterator of Tensors
             An iterator over tensors.
 
-        Examples:
-            >>> len(list(nn.BatchNorm1d(2).buffers()))
-            3
+        Examples
+        --------
+        >>> len(list(nn.BatchNorm1d(2).buffers()))
+        3
         """
         return (value for _, value in self.named_buffers(recurse=recurse))
 
     def apply(self: M, fn: Callable[[Module], None]) -> M:
         """Calls a function with each submodule, then with this module.
 
-        Args:
-            fn: a function of a module.
+        Parameters
+        ----------
+        fn : callable
+            A function of a module.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> model = nn.Sequential(nn.ReLU()).apply(lambda module: print(type(module).__name__))
-            ReLU
-            Sequential
+        Examples
+        --------
+        >>> model = nn.Sequential(nn.ReLU()).apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
         """
         for module in self.children():
             module.apply(fn)
@@ -477,15 +580,20 @@ class Module(State, Hooks):
     def train(self: M, mode: bool = True) -> M:
         """Sets training mode, or evaluation mode, which dropout and normalization layers use.
 
-        Args:
-            mode: whether training mode is set.
+        Parameters
+        ----------
+        mode : bool, default True
+            Whether training mode is set.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Dropout().train(False).training
-            False
+        Examples
+        --------
+        >>> nn.Dropout().train(False).training
+        False
         """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -496,27 +604,35 @@ class Module(State, Hooks):
     def eval(self: M) -> M:
         """Sets evaluation mode.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Dropout().eval()(torch.ones(2))
-            tensor([1., 1.])
+        Examples
+        --------
+        >>> nn.Dropout().eval()(torch.ones(2))
+        tensor([1., 1.])
         """
         return self.train(False)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
         """Sets whether the parameters require gradients.
 
-        Args:
-            requires_grad: whether the parameters require gradients.
+        Parameters
+        ----------
+        requires_grad : bool, default True
+            Whether the parameters require gradients.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).requires_grad_(False).weight.requires_grad
-            False
+        Examples
+        --------
+        >>> nn.Linear(3, 2).requires_grad_(False).weight.requires_grad
+        False
         """
         for parameter in self.parameters():
             parameter.requires_grad = requires_grad
@@ -525,15 +641,18 @@ class Module(State, Hooks):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Sets the parameters' gradients to None, or to 0.
 
-        Args:
-            set_to_none: whether gradients become None; they become 0 otherwise.
+        Parameters
+        ----------
+        set_to_none : bool, default True
+            Whether gradients become None; they become 0 otherwise.
 
-        Examples:
-            >>> layer = nn.Linear(3, 2)
-            >>> layer(torch.ones(3)).sum().backward()
-            >>> layer.zero_grad()
-            >>> layer.weight.grad is None
-            True
+        Examples
+        --------
+        >>> layer = nn.Linear(3, 2)
+        >>> layer(torch.ones(3)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
         """
         for parameter in self.parameters():
             if set_to_none:
@@ -562,19 +681,27 @@ class Module(State, Hooks):
     def to(self: M, *args: Any, **kwargs: Any) -> M:
         """Casts parameters and buffers to another dtype or moves them to another device, in place.
 
-        Args:
-            *args: a dtype, a device or a tensor that has both.
-            **kwargs: `dtype`, `device`, `non_blocking` and `memory_format`.
+        Parameters
+        ----------
+        *args : dtype
+            A dtype, a device or a tensor that has both.
+        **kwargs : any
+            `dtype`, `device`, `non_blocking` and `memory_format`.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Raises:
-            TypeError: for a dtype that is neither floating nor complex.
+        Raises
+        ------
+        TypeError
+            For a dtype that is neither floating nor complex.
 
-        Examples:
-            >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
-            torch.float64
+        Examples
+        --------
+        >>> nn.Linear(3, 2).to(torch.float64).weight.dtype
+        torch.float64
         """
         device, dtype = _target(*args, **kwargs)
         layout = kwargs.get("memory_format")
@@ -588,94 +715,122 @@ class Module(State, Hooks):
     def float(self: M) -> M:
         """Casts parameters and buffers to float32.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).double().float().weight.dtype
-            torch.float32
+        Examples
+        --------
+        >>> nn.Linear(3, 2).double().float().weight.dtype
+        torch.float32
         """
         return self.to(_types.DTYPES["float32"])
 
     def double(self: M) -> M:
         """Casts parameters and buffers to float64.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).double().weight.dtype
-            torch.float64
+        Examples
+        --------
+        >>> nn.Linear(3, 2).double().weight.dtype
+        torch.float64
         """
         return self.to(_types.DTYPES["float64"])
 
     def half(self: M) -> M:
         """Casts parameters and buffers to float16.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).half().weight.dtype
-            torch.float16
+        Examples
+        --------
+        >>> nn.Linear(3, 2).half().weight.dtype
+        torch.float16
         """
         return self.to(_types.DTYPES["float16"])
 
     def bfloat16(self: M) -> M:
         """Casts parameters and buffers to bfloat16.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).bfloat16().weight.dtype
-            torch.bfloat16
+        Examples
+        --------
+        >>> nn.Linear(3, 2).bfloat16().weight.dtype
+        torch.bfloat16
         """
         return self.to(_types.DTYPES["bfloat16"])
 
     def cuda(self: M, device: Any = None) -> M:
         """Moves the module to a GPU.
 
-        Args:
-            device: the GPU, by default the current one.
+        Parameters
+        ----------
+        device : device or str, optional
+            The GPU, by default the current one.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Raises:
-            RuntimeError: on a machine without a GPU.
+        Raises
+        ------
+        RuntimeError
+            On a machine without a GPU.
 
-        Examples:
-            >>> model = nn.Linear(3, 2)
-            >>> model = model.cuda() if torch.cuda.is_available() else model
+        Examples
+        --------
+        >>> model = nn.Linear(3, 2)
+        >>> model = model.cuda() if torch.cuda.is_available() else model
         """
         return self.to(_types.device("cuda" if device is None else device))
 
     def cpu(self: M) -> M:
         """Moves the module to host memory.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).cpu().weight.device
-            device(type='cpu')
+        Examples
+        --------
+        >>> nn.Linear(3, 2).cpu().weight.device
+        device(type='cpu')
         """
         return self.to(_types.device("cpu"))
 
     def to_empty(self: M, *, device: Any, recurse: bool = True) -> M:
         """Moves the module to another device without copying the values.
 
-        Args:
-            device: the device.
-            recurse: whether submodules are moved as well.
+        Parameters
+        ----------
+        device : device or str
+            The device.
+        recurse : bool, default True
+            Whether submodules are moved as well.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).to_empty(device="cpu").weight.shape
-            torch.Size([2, 3])
+        Examples
+        --------
+        >>> nn.Linear(3, 2).to_empty(device="cpu").weight.shape
+        torch.Size([2, 3])
         """
 
         def empty(t: Tensor) -> Tensor:
@@ -688,32 +843,42 @@ class Module(State, Hooks):
     def share_memory(self: M) -> M:
         """Raises an error, because modules in shared memory are not supported.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Raises:
-            NotImplementedError: always.
+        Raises
+        ------
+        NotImplementedError
+            Always.
 
-        Examples:
-            >>> nn.Linear(3, 2).share_memory()
-            Traceback (most recent call last):
-                ...
-            NotImplementedError: [share_memory] modules in shared memory are not supported
+        Examples
+        --------
+        >>> nn.Linear(3, 2).share_memory()
+        Traceback (most recent call last):
+            ...
+        NotImplementedError: [share_memory] modules in shared memory are not supported
         """
         raise NotImplementedError("[share_memory] modules in shared memory are not supported")
 
     def type(self: M, dst_type: Any) -> M:
         """Casts parameters and buffers to another dtype.
 
-        Args:
-            dst_type: the dtype.
+        Parameters
+        ----------
+        dst_type : dtype
+            The dtype.
 
-        Returns:
+        Returns
+        -------
+        Module
             The module itself.
 
-        Examples:
-            >>> nn.Linear(3, 2).type(torch.float64).weight.dtype
-            torch.float64
+        Examples
+        --------
+        >>> nn.Linear(3, 2).type(torch.float64).weight.dtype
+        torch.float64
         """
         return self._apply(lambda t: t.type(dst_type))
 
@@ -724,12 +889,14 @@ class Module(State, Hooks):
     def extra_repr(self) -> str:
         """Returns the text that `repr` shows between the parentheses.
 
-        Returns:
-            A string.
+        Returns
+        -------
+        str
 
-        Examples:
-            >>> nn.Linear(3, 2).extra_repr()
-            'in_features=3, out_features=2, bias=True'
+        Examples
+        --------
+        >>> nn.Linear(3, 2).extra_repr()
+        'in_features=3, out_features=2, bias=True'
         """
         return self._repr.format(self=self)
 

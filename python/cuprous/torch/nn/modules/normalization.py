@@ -34,21 +34,32 @@ class Affine(Module):
 class LayerNorm(Affine):
     """A layer that normalizes the last dimensions to mean 0 and variance 1, and then scales and shifts them.
 
-    Args:
-        normalized_shape: the extents of the dimensions that are normalized together.
-        eps: what is added to the variance before its root is taken.
-        elementwise_affine: whether there is a learned scale for each element.
-        bias: whether there is a learned shift as well.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    normalized_shape : int or tuple of ints
+        The extents of the dimensions that are normalized together.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
+    elementwise_affine : bool, default True
+        Whether there is a learned scale for each element.
+    bias : bool, default True
+        Whether there is a learned shift as well.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (..., *normalized_shape), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (..., *normalized_shape), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
-        tensor([[-1.0000,  1.0000]])
+    Examples
+    --------
+    >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
+    tensor([[-1.0000,  1.0000]])
     """
 
     _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -71,20 +82,30 @@ class LayerNorm(Affine):
 class RMSNorm(Module):
     """A layer that divides the last dimensions by their root mean square, and then scales them.
 
-    Args:
-        normalized_shape: the extents of the dimensions that are normalized together.
-        eps: what is added to the mean square, by default the dtype's epsilon.
-        elementwise_affine: whether there is a learned scale for each element.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    normalized_shape : int or tuple of ints
+        The extents of the dimensions that are normalized together.
+    eps : float, optional
+        What is added to the mean square, by default the dtype's epsilon.
+    elementwise_affine : bool, default True
+        Whether there is a learned scale for each element.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (..., *normalized_shape), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (..., *normalized_shape), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.RMSNorm(2)(torch.tensor([[3.0, 3.0]])).detach()
-        tensor([[1., 1.]])
+    Examples
+    --------
+    >>> nn.RMSNorm(2)(torch.tensor([[3.0, 3.0]])).detach()
+    tensor([[1., 1.]])
     """
 
     _repr = "{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -99,8 +120,9 @@ class RMSNorm(Module):
     def reset_parameters(self) -> None:
         """Sets the scale to 1.
 
-        Examples:
-            >>> nn.RMSNorm(2).reset_parameters()
+        Examples
+        --------
+        >>> nn.RMSNorm(2).reset_parameters()
         """
         if self.weight is not None:
             init.ones_(self.weight)
@@ -115,24 +137,37 @@ class GroupNorm(Affine):
     """A layer that normalizes groups of channels of each sample to mean 0 and variance 1, and then scales and shifts
     them.
 
-    Args:
-        num_groups: the number of groups, a divisor of `num_channels`.
-        num_channels: the number C of channels.
-        eps: what is added to the variance before its root is taken.
-        affine: whether there are a learned scale and shift for each channel.
-        device: the device of the parameters, by default the default device.
-        dtype: the dtype of the parameters, by default the default dtype.
+    Parameters
+    ----------
+    num_groups : int
+        The number of groups, a divisor of `num_channels`.
+    num_channels : int
+        The number C of channels.
+    eps : float, default 1e-05
+        What is added to the variance before its root is taken.
+    affine : bool, default True
+        Whether there are a learned scale and shift for each channel.
+    device : device or str, optional
+        The device of the parameters, by default the default device.
+    dtype : dtype, optional
+        The dtype of the parameters, by default the default dtype.
 
-    Shapes:
-        input: (N, C, ...), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Raises:
-        ValueError: if the number of channels is not divisible by that of groups.
+    Raises
+    ------
+    ValueError
+        If the number of channels is not divisible by that of groups.
 
-    Examples:
-        >>> nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 5.0]])).detach()
-        tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
+    Examples
+    --------
+    >>> nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 5.0]])).detach()
+    tensor([[-1.0000,  1.0000,  0.0000,  0.0000]])
     """
 
     _repr = "{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
@@ -155,19 +190,28 @@ class LocalResponseNorm(Module):
     """A layer that divides the input by a power of the mean of squares of neighboring channels (Krizhevsky et al.,
     2012).
 
-    Args:
-        size: the number of neighboring channels.
-        alpha: the factor of the mean.
-        beta: the exponent.
-        k: what is added to the mean.
+    Parameters
+    ----------
+    size : int
+        The number of neighboring channels.
+    alpha : float, default 0.0001
+        The factor of the mean.
+    beta : float, default 0.75
+        The exponent.
+    k : float, default 1.0
+        What is added to the mean.
 
-    Shapes:
-        input: (N, C, ...), of a floating dtype.
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of a floating dtype.
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
-        torch.Size([1, 4, 3])
+    Examples
+    --------
+    >>> nn.LocalResponseNorm(2)(torch.ones(1, 4, 3)).shape
+    torch.Size([1, 4, 3])
     """
 
     _repr = "{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

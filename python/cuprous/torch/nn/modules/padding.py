@@ -63,16 +63,22 @@ for _kind, (_base, _mode) in _KINDS.items():
     padding : int or sequence of ints
         One width for all sides, or the widths before and after each dimension, of the last dimension first.{_value}
 
-    Shapes:
-        input: (N, C, ...) or (C, ...) with {_n} more dimension{"s" * (_n > 1)}.
-        result: of the dtype of the input.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...) with {_n} more dimension{"s" * (_n > 1)}.
+    result
+        Of the dtype of the input.
 
-    Raises:
-        ValueError: for another number of widths.
+    Raises
+    ------
+    ValueError
+        For another number of widths.
 
-    Examples:
-        >>> nn.{_name}(1{", 0.5" if _kind == "ConstantPad" else ""})(torch.ones(1, 1{", 2" * _n})).shape
-        torch.Size([1, 1{", 4" * _n}])
+    Examples
+    --------
+    >>> nn.{_name}(1{", 0.5" if _kind == "ConstantPad" else ""})(torch.ones(1, 1{", 2" * _n})).shape
+    torch.Size([1, 1{", 4" * _n}])
     """
         _body = {"_dims": _n, "_mode": _mode, "__doc__": _doc, "__module__": __name__}
         globals()[_name] = type(_name, (_base,), _body)

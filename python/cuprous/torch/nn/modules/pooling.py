@@ -23,21 +23,32 @@ class _Pool(Module):
 class _MaxPool(_Pool):
     """A layer that returns the maximum of each window over the last dimensions.
 
-    Args:
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of elements added on both sides, which are smaller than all others.
-        dilation: the distance of the elements of a window, a number or one for each dimension.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
-        ceil_mode: whether windows may extend beyond the end.
+    Parameters
+    ----------
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of elements added on both sides, which are smaller than all others.
+    dilation : int or sequence of ints, default 1
+        The distance of the elements of a window, a number or one for each dimension.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
 
-    Examples:
-        >>> nn.MaxPool{n}d(2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.MaxPool{n}d(2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _repr = ("kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
@@ -60,21 +71,31 @@ class _MaxPool(_Pool):
 class _MaxUnpool(_Pool):
     """A layer that returns maxima at the indices where they were found, and zeros elsewhere.
 
-    Args:
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of elements that were added on both sides.
+    Parameters
+    ----------
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of elements that were added on both sides.
 
-    Shapes:
-        input: the maxima, (N, C, ...) or (C, ...).
-        indices: their int64 indices, of the same shape.
-        output_size: the extents of the result, by default the least possible.
-        result: (N, C, ...) or (C, ...), of the dtype of the maxima.
+    Shapes
+    ------
+    input
+        The maxima, (N, C, ...) or (C, ...).
+    indices
+        Their int64 indices, of the same shape.
+    output_size
+        The extents of the result, by default the least possible.
+    result
+        (N, C, ...) or (C, ...), of the dtype of the maxima.
 
-    Examples:
-        >>> maxima, indices = nn.MaxPool{n}d(2, return_indices=True)(torch.ones(1, 1{four}))
-        >>> nn.MaxUnpool{n}d(2)(maxima, indices).shape
-        torch.Size([1, 1{four}])
+    Examples
+    --------
+    >>> maxima, indices = nn.MaxPool{n}d(2, return_indices=True)(torch.ones(1, 1{four}))
+    >>> nn.MaxUnpool{n}d(2)(maxima, indices).shape
+    torch.Size([1, 1{four}])
     """
 
     _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -95,21 +116,32 @@ class _MaxUnpool(_Pool):
 class _AvgPool(_Pool):
     """A layer that returns the mean of each window over the last dimensions.
 
-    Args:
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        padding: the number of zeros added on both sides.
-        ceil_mode: whether windows may extend beyond the end.
-        count_include_pad: whether padding counts in the mean.
-        divisor_override: the number by which sums are divided instead; not for one dimension.
+    Parameters
+    ----------
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    padding : int, default 0
+        The number of zeros added on both sides.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
+    count_include_pad : bool, default True
+        Whether padding counts in the mean.
+    divisor_override : int, optional
+        The number by which sums are divided instead; not for one dimension.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype.
 
-    Examples:
-        >>> nn.AvgPool{n}d(2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.AvgPool{n}d(2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _repr = "kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -136,19 +168,28 @@ class _AvgPool(_Pool):
 class _LPPool(_Pool):
     """A layer that returns the p-norm of each window over the last dimensions.
 
-    Args:
-        norm_type: p.
-        kernel_size: the extents of a window, a number or one for each dimension.
-        stride: the distance of windows, by default the window's extents.
-        ceil_mode: whether windows may extend beyond the end.
+    Parameters
+    ----------
+    norm_type : float
+        p.
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    stride : number, optional
+        The distance of windows, by default the window's extents.
+    ceil_mode : bool, default False
+        Whether windows may extend beyond the end.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype.
 
-    Examples:
-        >>> nn.LPPool{n}d(2, 2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.LPPool{n}d(2, 2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _repr = ("norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
@@ -167,16 +208,22 @@ class _LPPool(_Pool):
 class _AdaptiveAvgPool(_Pool):
     """A layer that returns the means of a given number of windows that cover the last dimensions.
 
-    Args:
-        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The number of windows, one number or one for each dimension; None keeps an extent.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype.
 
-    Examples:
-        >>> nn.AdaptiveAvgPool{n}d(2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.AdaptiveAvgPool{n}d(2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _repr = "output_size={self.output_size}"
@@ -194,17 +241,24 @@ class _AdaptiveAvgPool(_Pool):
 class _AdaptiveMaxPool(_Pool):
     """A layer that returns the maxima of a given number of windows that cover the last dimensions.
 
-    Args:
-        output_size: the number of windows, one number or one for each dimension; None keeps an extent.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+    Parameters
+    ----------
+    output_size : int or sequence of ints
+        The number of windows, one number or one for each dimension; None keeps an extent.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
 
-    Examples:
-        >>> nn.AdaptiveMaxPool{n}d(2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.AdaptiveMaxPool{n}d(2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _repr = "output_size={self.output_size}"
@@ -222,22 +276,33 @@ class _AdaptiveMaxPool(_Pool):
 class _FractionalMaxPool(_Pool):
     """A layer that returns the maxima of windows at random positions over the last dimensions.
 
-    Args:
-        kernel_size: the extents of a window, a number or one for each dimension.
-        output_size: the number of windows, one number or one for each dimension.
-        output_ratio: the number of windows for each element, in (0, 1), in place of `output_size`.
-        return_indices: whether to return also the int64 index of each maximum in the flattened last dimensions.
+    Parameters
+    ----------
+    kernel_size : int or sequence of ints
+        The extents of a window, a number or one for each dimension.
+    output_size : int or sequence of ints, optional
+        The number of windows, one number or one for each dimension.
+    output_ratio : int, optional
+        The number of windows for each element, in (0, 1), in place of `output_size`.
+    return_indices : bool, default False
+        Whether to return also the int64 index of each maximum in the flattened last dimensions.
 
-    Shapes:
-        input: (N, C, ...) or (C, ...), of a floating dtype.
-        result: (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+    Shapes
+    ------
+    input
+        (N, C, ...) or (C, ...), of a floating dtype.
+    result
+        (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
 
-    Raises:
-        ValueError: unless exactly one of `output_size` and `output_ratio` is given.
+    Raises
+    ------
+    ValueError
+        Unless exactly one of `output_size` and `output_ratio` is given.
 
-    Examples:
-        >>> nn.FractionalMaxPool{n}d(2, output_size=2)(torch.ones(1, 1{four})).shape
-        torch.Size([1, 1{two}])
+    Examples
+    --------
+    >>> nn.FractionalMaxPool{n}d(2, output_size=2)(torch.ones(1, 1{four})).shape
+    torch.Size([1, 1{two}])
     """
 
     _function = "fractional_max_pool{}d"

@@ -12,20 +12,30 @@ from cuprous.torch.nn.modules.module import Module, names_layer
 class Upsample(Module):
     """A layer that resamples the spatial dimensions to a size, or by a factor.
 
-    Args:
-        size: the new extents, one number or one for each dimension.
-        scale_factor: the ratio of new to old extents, in place of `size`.
-        mode: the mode of `interpolate`.
-        align_corners: whether the centers of the corner points are aligned, rather than their outer edges.
-        recompute_scale_factor: whether the factor is computed from the rounded extents.
+    Parameters
+    ----------
+    size : int or sequence of ints, optional
+        The new extents, one number or one for each dimension.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
+    mode : str, default "nearest"
+        The mode of `interpolate`.
+    align_corners : bool, optional
+        Whether the centers of the corner points are aligned, rather than their outer edges.
+    recompute_scale_factor : bool, optional
+        Whether the factor is computed from the rounded extents.
 
-    Shapes:
-        input: (N, C, ...), of a floating dtype.
-        result: (N, C, ...), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...), of a floating dtype.
+    result
+        (N, C, ...), of the same dtype.
 
-    Examples:
-        >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
-        tensor([[[1., 1., 2., 2.]]])
+    Examples
+    --------
+    >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
@@ -51,17 +61,24 @@ class Upsample(Module):
 class UpsamplingNearest2d(Upsample):
     """A layer that resamples images by their nearest points.
 
-    Args:
-        size: the new extents, one number or a pair.
-        scale_factor: the ratio of new to old extents, in place of `size`.
+    Parameters
+    ----------
+    size : int or pair of ints, optional
+        The new extents, one number or a pair.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
 
-    Shapes:
-        input: (N, C, H, W), of a floating dtype.
-        result: (N, C, H, W), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W), of a floating dtype.
+    result
+        (N, C, H, W), of the same dtype.
 
-    Examples:
-        >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
-        torch.Size([1, 1, 4, 4])
+    Examples
+    --------
+    >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -71,17 +88,24 @@ class UpsamplingNearest2d(Upsample):
 class UpsamplingBilinear2d(Upsample):
     """A layer that resamples images linearly, with aligned corners.
 
-    Args:
-        size: the new extents, one number or a pair.
-        scale_factor: the ratio of new to old extents, in place of `size`.
+    Parameters
+    ----------
+    size : int or pair of ints, optional
+        The new extents, one number or a pair.
+    scale_factor : number, optional
+        The ratio of new to old extents, in place of `size`.
 
-    Shapes:
-        input: (N, C, H, W), of a floating dtype.
-        result: (N, C, H, W), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W), of a floating dtype.
+    result
+        (N, C, H, W), of the same dtype.
 
-    Examples:
-        >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
-        torch.Size([1, 1, 4, 4])
+    Examples
+    --------
+    >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
     """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
@@ -91,16 +115,22 @@ class UpsamplingBilinear2d(Upsample):
 class PixelShuffle(Module):
     """A layer that rearranges channels to finer images (Shi et al., 2016).
 
-    Args:
-        upscale_factor: the factor r.
+    Parameters
+    ----------
+    upscale_factor : int
+        The factor r.
 
-    Shapes:
-        input: (*, C · r², H, W).
-        result: (*, C, H · r, W · r), of the same dtype.
+    Shapes
+    ------
+    input
+        (*, C · r², H, W).
+    result
+        (*, C, H · r, W · r), of the same dtype.
 
-    Examples:
-        >>> nn.PixelShuffle(2)(torch.ones(1, 4, 3, 3)).shape
-        torch.Size([1, 1, 6, 6])
+    Examples
+    --------
+    >>> nn.PixelShuffle(2)(torch.ones(1, 4, 3, 3)).shape
+    torch.Size([1, 1, 6, 6])
     """
 
     _repr = "upscale_factor={self.upscale_factor}"
@@ -118,16 +148,22 @@ class PixelShuffle(Module):
 class PixelUnshuffle(Module):
     """A layer that rearranges images to coarser ones with more channels.
 
-    Args:
-        downscale_factor: the factor r.
+    Parameters
+    ----------
+    downscale_factor : int
+        The factor r.
 
-    Shapes:
-        input: (*, C, H · r, W · r).
-        result: (*, C · r², H, W), of the same dtype.
+    Shapes
+    ------
+    input
+        (*, C, H · r, W · r).
+    result
+        (*, C · r², H, W), of the same dtype.
 
-    Examples:
-        >>> nn.PixelUnshuffle(2)(torch.ones(1, 1, 4, 4)).shape
-        torch.Size([1, 4, 2, 2])
+    Examples
+    --------
+    >>> nn.PixelUnshuffle(2)(torch.ones(1, 1, 4, 4)).shape
+    torch.Size([1, 4, 2, 2])
     """
 
     _repr = "downscale_factor={self.downscale_factor}"
@@ -145,16 +181,22 @@ class PixelUnshuffle(Module):
 class ChannelShuffle(Module):
     """A layer that interleaves the channels of groups (Zhang et al., 2018).
 
-    Args:
-        groups: the number of groups, a divisor of C.
+    Parameters
+    ----------
+    groups : int
+        The number of groups, a divisor of C.
 
-    Shapes:
-        input: (N, C, ...).
-        result: of the same shape and dtype.
+    Shapes
+    ------
+    input
+        (N, C, ...).
+    result
+        Of the same shape and dtype.
 
-    Examples:
-        >>> nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
-        tensor([0, 2, 1, 3])
+    Examples
+    --------
+    >>> nn.ChannelShuffle(2)(torch.arange(4).reshape(1, 4, 1)).flatten()
+    tensor([0, 2, 1, 3])
     """
 
     _repr = "groups={self.groups}"
@@ -172,19 +214,28 @@ class ChannelShuffle(Module):
 class Unfold(Module):
     """A layer that returns the windows of images as columns.
 
-    Args:
-        kernel_size: the extents of a window, a number or a pair.
-        dilation: the distance of the elements of a window, a number or a pair.
-        padding: zeros on both sides, a number or a pair.
-        stride: the distance of windows, a number or a pair.
+    Parameters
+    ----------
+    kernel_size : int or pair of ints
+        The extents of a window, a number or a pair.
+    dilation : int or pair of ints, default 1
+        The distance of the elements of a window, a number or a pair.
+    padding : int or pair of ints, default 0
+        Zeros on both sides, a number or a pair.
+    stride : int or pair of ints, default 1
+        The distance of windows, a number or a pair.
 
-    Shapes:
-        input: (N, C, H, W) or (C, H, W).
-        result: (N, C · elements of a window, windows), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C, H, W) or (C, H, W).
+    result
+        (N, C · elements of a window, windows), of the same dtype.
 
-    Examples:
-        >>> nn.Unfold(2)(torch.ones(1, 3, 4, 4)).shape
-        torch.Size([1, 12, 9])
+    Examples
+    --------
+    >>> nn.Unfold(2)(torch.ones(1, 3, 4, 4)).shape
+    torch.Size([1, 12, 9])
     """
 
     _repr = "kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
@@ -202,20 +253,30 @@ class Unfold(Module):
 class Fold(Module):
     """A layer that sums columns of windows into images, the adjoint of `Unfold`.
 
-    Args:
-        output_size: the extents of the images, a number or a pair.
-        kernel_size: the extents of a window, a number or a pair.
-        dilation: the distance of the elements of a window, a number or a pair.
-        padding: zeros on both sides of the images, a number or a pair.
-        stride: the distance of windows, a number or a pair.
+    Parameters
+    ----------
+    output_size : int or pair of ints
+        The extents of the images, a number or a pair.
+    kernel_size : int or pair of ints
+        The extents of a window, a number or a pair.
+    dilation : int or pair of ints, default 1
+        The distance of the elements of a window, a number or a pair.
+    padding : int or pair of ints, default 0
+        Zeros on both sides of the images, a number or a pair.
+    stride : int or pair of ints, default 1
+        The distance of windows, a number or a pair.
 
-    Shapes:
-        input: (N, C · elements of a window, windows).
-        result: (N, C, H, W), of the same dtype.
+    Shapes
+    ------
+    input
+        (N, C · elements of a window, windows).
+    result
+        (N, C, H, W), of the same dtype.
 
-    Examples:
-        >>> nn.Fold(4, 2)(torch.ones(1, 12, 9)).shape
-        torch.Size([1, 3, 4, 4])
+    Examples
+    --------
+    >>> nn.Fold(4, 2)(torch.ones(1, 12, 9)).shape
+    torch.Size([1, 3, 4, 4])
     """
 
     _repr = ("output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
@@ -237,18 +298,26 @@ class Fold(Module):
 class CosineSimilarity(Module):
     """A layer that returns the cosine of the angle between vectors along a dimension.
 
-    Args:
-        dim: the dimension of the vectors.
-        eps: the least product of norms that is divided by.
+    Parameters
+    ----------
+    dim : int, default 1
+        The dimension of the vectors.
+    eps : float, default 1e-08
+        The least product of norms that is divided by.
 
-    Shapes:
-        x1: any shape, of a floating dtype.
-        x2: broadcastable with `x1`.
-        result: without the dimension.
+    Shapes
+    ------
+    x1
+        Any shape, of a floating dtype.
+    x2
+        Broadcastable with `x1`.
+    result
+        Without the dimension.
 
-    Examples:
-        >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-        tensor([0.7071])
+    Examples
+    --------
+    >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
     """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
@@ -264,19 +333,28 @@ class CosineSimilarity(Module):
 class PairwiseDistance(Module):
     """A layer that returns the p-norm of the difference of vectors in the last dimension.
 
-    Args:
-        p: the order of the norm.
-        eps: what is added to each difference.
-        keepdim: whether to keep the last dimension with extent 1.
+    Parameters
+    ----------
+    p : float, default 2.0
+        The order of the norm.
+    eps : float, default 1e-06
+        What is added to each difference.
+    keepdim : bool, default False
+        Whether to keep the last dimension with extent 1.
 
-    Shapes:
-        x1: (N, D) or (D), of a floating dtype.
-        x2: broadcastable with `x1`.
-        result: without the last dimension.
+    Shapes
+    ------
+    x1
+        (N, D) or (D), of a floating dtype.
+    x2
+        Broadcastable with `x1`.
+    result
+        Without the last dimension.
 
-    Examples:
-        >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
-        tensor([5.0000])
+    Examples
+    --------
+    >>> nn.PairwiseDistance()(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
     """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:

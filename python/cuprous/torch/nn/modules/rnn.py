@@ -46,13 +46,17 @@ class RNNBase(_Recurrent):
     `bias_hh_lk` (gates·hidden) and, with `proj_size`, `weight_hr_lk` (proj, hidden); those of the backward direction
     end in `_reverse`. All are initialized uniformly on ±1/√hidden_size.
 
-    Args:
-        mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        proj_size: the number of features to which states are projected; 0 for no projection.
+    Parameters
+    ----------
+    mode : {"RNN_TANH", "RNN_RELU", "LSTM", "GRU"}
+        "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
+    proj_size : int, default 0
+        The number of features to which states are projected; 0 for no projection.
 
-    Examples:
-        >>> isinstance(nn.LSTM(3, 4), nn.RNNBase)
-        True
+    Examples
+    --------
+    >>> isinstance(nn.LSTM(3, 4), nn.RNNBase)
+    True
     """
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -93,8 +97,9 @@ class RNNBase(_Recurrent):
     def flatten_parameters(self) -> None:
         """Has no effect: parameters need not be contiguous in memory.
 
-        Examples:
-            >>> nn.LSTM(3, 4).flatten_parameters()
+        Examples
+        --------
+        >>> nn.LSTM(3, 4).flatten_parameters()
         """
 
     @property
@@ -134,20 +139,28 @@ class RNNBase(_Recurrent):
     def forward(self, input: Any, hx: Any = None) -> Any:
         """Returns all outputs of the last layer, and the last states of all layers.
 
-        Args:
-            input: (T, B, input_size), (B, T, input_size) if `batch_first`, (T, input_size), or packed.
-            hx: the first states, (layers · directions, B, width); zeros by default. An LSTM has (h, c).
+        Parameters
+        ----------
+        input : Tensor
+            (T, B, input_size), (B, T, input_size) if `batch_first`, (T, input_size), or packed.
+        hx : Tensor, optional
+            The first states, (layers · directions, B, width); zeros by default. An LSTM has (h, c).
 
-        Returns:
+        Returns
+        -------
+        tuple
             A pair of the outputs, with features of all directions, and the states.
 
-        Raises:
-            RuntimeError: for shapes that do not match.
+        Raises
+        ------
+        RuntimeError
+            For shapes that do not match.
 
-        Examples:
-            >>> outputs, states = nn.GRU(3, 4)(torch.ones(5, 2, 3))
-            >>> outputs.shape, states.shape
-            (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
+        Examples
+        --------
+        >>> outputs, states = nn.GRU(3, 4)(torch.ones(5, 2, 3))
+        >>> outputs.shape, states.shape
+        (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
         """
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
@@ -197,13 +210,16 @@ class RNNBase(_Recurrent):
 class RNN(RNNBase):
     """A recurrent layer: `h' = tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with ReLU (Elman, 1990).
 
-    Args:
-        nonlinearity: "tanh" or "relu".
+    Parameters
+    ----------
+    nonlinearity : {"tanh", "relu"}, default "tanh"
+        "tanh" or "relu".
 
-    Examples:
-        >>> outputs, states = nn.RNN(3, 4)(torch.ones(5, 2, 3))
-        >>> outputs.shape, states.shape
-        (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
+    Examples
+    --------
+    >>> outputs, states = nn.RNN(3, 4)(torch.ones(5, 2, 3))
+    >>> outputs.shape, states.shape
+    (torch.Size([5, 2, 4]), torch.Size([1, 2, 4]))
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
@@ -222,13 +238,16 @@ class LSTM(RNNBase):
 
     With `proj_size`, h is projected to fewer features.
 
-    Args:
-        proj_size: the number of features to which states are projected; 0 for no projection.
+    Parameters
+    ----------
+    proj_size : int, default 0
+        The number of features to which states are projected; 0 for no projection.
 
-    Examples:
-        >>> outputs, (h, c) = nn.LSTM(3, 4, num_layers=2)(torch.ones(5, 2, 3))
-        >>> outputs.shape, h.shape
-        (torch.Size([5, 2, 4]), torch.Size([2, 2, 4]))
+    Examples
+    --------
+    >>> outputs, (h, c) = nn.LSTM(3, 4, num_layers=2)(torch.ones(5, 2, 3))
+    >>> outputs.shape, h.shape
+    (torch.Size([5, 2, 4]), torch.Size([2, 2, 4]))
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -242,10 +261,11 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`.
 
-    Examples:
-        >>> outputs, states = nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
-        >>> outputs.shape, states.shape
-        (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
+    Examples
+    --------
+    >>> outputs, states = nn.GRU(3, 4, bidirectional=True)(torch.ones(5, 2, 3))
+    >>> outputs.shape, states.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]))
     """
 
     def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
@@ -263,9 +283,10 @@ class RNNCellBase(_Recurrent):
     """Base class for one step of a recurrent layer. The parameters are `weight_ih`, `weight_hh`, `bias_ih` and
     `bias_hh`.
 
-    Examples:
-        >>> isinstance(nn.GRUCell(3, 4), nn.RNNCellBase)
-        True
+    Examples
+    --------
+    >>> isinstance(nn.GRUCell(3, 4), nn.RNNCellBase)
+    True
     """
 
     _mode = ""
@@ -286,16 +307,22 @@ class RNNCellBase(_Recurrent):
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Returns the next state.
 
-        Args:
-            input: (B, input_size) or (input_size).
-            hx: the state h, or (h, c) of an LSTM; zeros by default.
+        Parameters
+        ----------
+        input : Tensor
+            (B, input_size) or (input_size).
+        hx : Tensor, optional
+            The state h, or (h, c) of an LSTM; zeros by default.
 
-        Returns:
+        Returns
+        -------
+        Tensor or pair of Tensors
             The state h, or (h, c) of an LSTM, of shape (B, hidden_size) or (hidden_size).
 
-        Examples:
-            >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
-            torch.Size([2, 4])
+        Examples
+        --------
+        >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+        torch.Size([2, 4])
         """
         if input.ndim not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead")
@@ -333,12 +360,15 @@ class RNNCellBase(_Recurrent):
 class RNNCell(RNNCellBase):
     """One step of `RNN`.
 
-    Args:
-        nonlinearity: "tanh" or "relu".
+    Parameters
+    ----------
+    nonlinearity : {"tanh", "relu"}, default "tanh"
+        "tanh" or "relu".
 
-    Examples:
-        >>> nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
-        torch.Size([2, 4])
+    Examples
+    --------
+    >>> nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
     """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
@@ -354,10 +384,11 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`.
 
-    Examples:
-        >>> h, c = nn.LSTMCell(3, 4)(torch.ones(2, 3))
-        >>> h.shape, c.shape
-        (torch.Size([2, 4]), torch.Size([2, 4]))
+    Examples
+    --------
+    >>> h, c = nn.LSTMCell(3, 4)(torch.ones(2, 3))
+    >>> h.shape, c.shape
+    (torch.Size([2, 4]), torch.Size([2, 4]))
     """
 
     _mode = "LSTM"
@@ -367,9 +398,10 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of `GRU`.
 
-    Examples:
-        >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
-        torch.Size([2, 4])
+    Examples
+    --------
+    >>> nn.GRUCell(3, 4)(torch.ones(2, 3)).shape
+    torch.Size([2, 4])
     """
 
     _mode = "GRU"

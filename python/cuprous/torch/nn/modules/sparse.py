@@ -46,27 +46,43 @@ class _Table(Module):
 class Embedding(_Table):
     """A table of rows that are looked up by index, initialized with normal random numbers.
 
-    Args:
-        num_embeddings: the number of rows.
-        embedding_dim: the width of a row.
-        padding_idx: an index whose row is zero at first and gets no gradient.
-        max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-        sparse: for PyTorch's signature; only False.
-        device: the device of the table, by default the default device.
-        dtype: the dtype of the table, by default the default dtype.
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The width of a row.
+    padding_idx : int, optional
+        An index whose row is zero at first and gets no gradient.
+    max_norm : float, optional
+        Rows that are looked up and have a larger norm are scaled to it; None for no bound.
+    norm_type : float, default 2.0
+        The p of that norm.
+    scale_grad_by_freq : bool, default False
+        Whether to divide each row's gradient by how often the row was looked up.
+    sparse : bool, default False
+        For PyTorch's signature; only False.
+    device : device or str, optional
+        The device of the table, by default the default device.
+    dtype : dtype, optional
+        The dtype of the table, by default the default dtype.
 
-    Shapes:
-        input: int64 or int32 indices of any shape.
-        result: (*input.shape, embedding_dim).
+    Shapes
+    ------
+    input
+        int64 or int32 indices of any shape.
+    result
+        (*input.shape, embedding_dim).
 
-    Raises:
-        IndexError: when called, for indices outside of the table.
+    Raises
+    ------
+    IndexError
+        When called, for indices outside of the table.
 
-    Examples:
-        >>> nn.Embedding(10, 3)(torch.tensor([[1, 2]])).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> nn.Embedding(10, 3)(torch.tensor([[1, 2]])).shape
+    torch.Size([1, 2, 3])
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
@@ -89,22 +105,32 @@ class Embedding(_Table):
                         sparse: bool = False) -> Embedding:  # fmt: skip
         """Creates a layer from a given table, frozen by default.
 
-        Args:
-            embeddings: the table, of shape (num_embeddings, embedding_dim).
-            freeze: whether the table gets no gradient.
-            padding_idx: an index whose row gets no gradient.
-            max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
-            norm_type: the p of that norm.
-            scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-            sparse: for PyTorch's signature; only False.
+        Parameters
+        ----------
+        embeddings : Tensor
+            The table, of shape (num_embeddings, embedding_dim).
+        freeze : bool, default True
+            Whether the table gets no gradient.
+        padding_idx : int, optional
+            An index whose row gets no gradient.
+        max_norm : float, optional
+            Rows that are looked up and have a larger norm are scaled to it; None for no bound.
+        norm_type : float, default 2.0
+            The p of that norm.
+        scale_grad_by_freq : bool, default False
+            Whether to divide each row's gradient by how often the row was looked up.
+        sparse : bool, default False
+            For PyTorch's signature; only False.
 
-        Returns:
-            An `Embedding`.
+        Returns
+        -------
+        Embedding
 
-        Examples:
-            >>> layer = nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-            >>> layer(torch.tensor([1]))
-            tensor([[3., 4.]])
+        Examples
+        --------
+        >>> layer = nn.Embedding.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        >>> layer(torch.tensor([1]))
+        tensor([[3., 4.]])
         """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -123,28 +149,46 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """A layer that returns sums, means or maxima of bags of rows.
 
-    Args:
-        num_embeddings: the number of rows.
-        embedding_dim: the width of a row.
-        max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
-        norm_type: the p of that norm.
-        scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-        mode: "sum", "mean" or "max".
-        sparse: for PyTorch's signature; only False.
-        include_last_offset: whether `offsets` ends with the number of indices.
-        padding_idx: an index that is ignored.
-        device: the device of the table, by default the default device.
-        dtype: the dtype of the table, by default the default dtype.
+    Parameters
+    ----------
+    num_embeddings : int
+        The number of rows.
+    embedding_dim : int
+        The width of a row.
+    max_norm : float, optional
+        Rows that are looked up and have a larger norm are scaled to it; None for no bound.
+    norm_type : float, default 2.0
+        The p of that norm.
+    scale_grad_by_freq : bool, default False
+        Whether to divide each row's gradient by how often the row was looked up.
+    mode : {"sum", "mean", "max"}, default "mean"
+        "sum", "mean" or "max".
+    sparse : bool, default False
+        For PyTorch's signature; only False.
+    include_last_offset : bool, default False
+        Whether `offsets` ends with the number of indices.
+    padding_idx : int, optional
+        An index that is ignored.
+    device : device or str, optional
+        The device of the table, by default the default device.
+    dtype : dtype, optional
+        The dtype of the table, by default the default dtype.
 
-    Shapes:
-        input: int64 or int32 indices: (bags, n), or a vector.
-        offsets: where bags begin in a vector of indices.
-        per_sample_weights: the weight of each index, with mode "sum".
-        result: (bags, embedding_dim).
+    Shapes
+    ------
+    input
+        int64 or int32 indices: (bags, n), or a vector.
+    offsets
+        Where bags begin in a vector of indices.
+    per_sample_weights
+        The weight of each index, with mode "sum".
+    result
+        (bags, embedding_dim).
 
-    Examples:
-        >>> nn.EmbeddingBag(10, 3)(torch.tensor([1, 2, 4]), torch.tensor([0, 2])).shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.EmbeddingBag(10, 3)(torch.tensor([1, 2, 4]), torch.tensor([0, 2])).shape
+    torch.Size([2, 3])
     """
 
     def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
@@ -165,24 +209,36 @@ class EmbeddingBag(_Table):
                         padding_idx: int | None = None) -> EmbeddingBag:  # fmt: skip
         """Creates a layer from a given table, frozen by default.
 
-        Args:
-            embeddings: the table, of shape (num_embeddings, embedding_dim).
-            freeze: whether the table gets no gradient.
-            max_norm: rows that are looked up and have a larger norm are scaled to it; None for no bound.
-            norm_type: the p of that norm.
-            scale_grad_by_freq: whether to divide each row's gradient by how often the row was looked up.
-            mode: "sum", "mean" or "max".
-            sparse: for PyTorch's signature; only False.
-            include_last_offset: whether `offsets` ends with the number of indices.
-            padding_idx: an index that is ignored.
+        Parameters
+        ----------
+        embeddings : Tensor
+            The table, of shape (num_embeddings, embedding_dim).
+        freeze : bool, default True
+            Whether the table gets no gradient.
+        max_norm : float, optional
+            Rows that are looked up and have a larger norm are scaled to it; None for no bound.
+        norm_type : float, default 2.0
+            The p of that norm.
+        scale_grad_by_freq : bool, default False
+            Whether to divide each row's gradient by how often the row was looked up.
+        mode : {"sum", "mean", "max"}, default "mean"
+            "sum", "mean" or "max".
+        sparse : bool, default False
+            For PyTorch's signature; only False.
+        include_last_offset : bool, default False
+            Whether `offsets` ends with the number of indices.
+        padding_idx : int, optional
+            An index that is ignored.
 
-        Returns:
-            An `EmbeddingBag`.
+        Returns
+        -------
+        EmbeddingBag
 
-        Examples:
-            >>> layer = nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
-            >>> layer(torch.tensor([[0, 1]]))
-            tensor([[4., 6.]])
+        Examples
+        --------
+        >>> layer = nn.EmbeddingBag.from_pretrained(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), mode="sum")
+        >>> layer(torch.tensor([[0, 1]]))
+        tensor([[4., 6.]])
         """
         rows, width = embeddings.dims
         bag = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,

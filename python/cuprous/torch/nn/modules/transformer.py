@@ -93,16 +93,23 @@ class _Layer(Module):
 class TransformerEncoderLayer(_Layer):
     """A layer of self-attention and a feed-forward network (Vaswani et al., 2017).
 
-    Shapes:
-        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
-        src_mask: the `attn_mask` of `MultiheadAttention`.
-        src_key_padding_mask: its `key_padding_mask`.
-        is_causal: whether `src_mask` masks all later steps.
-        result: of the shape of `src`.
+    Shapes
+    ------
+    src
+        (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+    src_mask
+        The `attn_mask` of `MultiheadAttention`.
+    src_key_padding_mask
+        Its `key_padding_mask`.
+    is_causal
+        Whether `src_mask` masks all later steps.
+    result
+        Of the shape of `src`.
 
-    Examples:
-        >>> nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.ones(3, 2, 8)).shape
-        torch.Size([3, 2, 8])
+    Examples
+    --------
+    >>> nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.ones(3, 2, 8)).shape
+    torch.Size([3, 2, 8])
     """
 
     _attentions = ("self_attn",)
@@ -121,21 +128,32 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """A layer of self-attention, attention to the encoder's outputs, and a feed-forward network (Vaswani et al., 2017).
 
-    Shapes:
-        tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
-        memory: the outputs of the encoder, likewise with S steps.
-        tgt_mask: the `attn_mask` of self-attention.
-        memory_mask: the `attn_mask` of attention to the memory.
-        tgt_key_padding_mask: the `key_padding_mask` of self-attention.
-        memory_key_padding_mask: the `key_padding_mask` of attention to the memory.
-        tgt_is_causal: whether `tgt_mask` masks all later steps.
-        memory_is_causal: whether `memory_mask` masks all later steps.
-        result: of the shape of `tgt`.
+    Shapes
+    ------
+    tgt
+        (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+    memory
+        The outputs of the encoder, likewise with S steps.
+    tgt_mask
+        The `attn_mask` of self-attention.
+    memory_mask
+        The `attn_mask` of attention to the memory.
+    tgt_key_padding_mask
+        The `key_padding_mask` of self-attention.
+    memory_key_padding_mask
+        The `key_padding_mask` of attention to the memory.
+    tgt_is_causal
+        Whether `tgt_mask` masks all later steps.
+    memory_is_causal
+        Whether `memory_mask` masks all later steps.
+    result
+        Of the shape of `tgt`.
 
-    Examples:
-        >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2)
-        >>> layer(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
-        torch.Size([3, 2, 8])
+    Examples
+    --------
+    >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2)
+    >>> layer(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
+    torch.Size([3, 2, 8])
     """
 
     _attentions = ("self_attn", "multihead_attn")
@@ -158,24 +176,37 @@ class TransformerDecoderLayer(_Layer):
 class TransformerEncoder(Module):
     """A stack of copies of a layer, followed by an optional normalization.
 
-    Args:
-        encoder_layer: the layer, which is copied.
-        num_layers: the number of copies.
-        norm: the normalization.
-        enable_nested_tensor: has no effect.
-        mask_check: has no effect.
+    Parameters
+    ----------
+    encoder_layer : Module
+        The layer, which is copied.
+    num_layers : int
+        The number of copies.
+    norm : Module, optional
+        The normalization.
+    enable_nested_tensor : bool, default True
+        Has no effect.
+    mask_check : bool, default True
+        Has no effect.
 
-    Shapes:
-        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
-        mask: the `attn_mask` of all layers.
-        src_key_padding_mask: the `key_padding_mask` of all layers.
-        is_causal: whether `mask` masks all later steps.
-        result: of the shape of `src`.
+    Shapes
+    ------
+    src
+        (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+    mask
+        The `attn_mask` of all layers.
+    src_key_padding_mask
+        The `key_padding_mask` of all layers.
+    is_causal
+        Whether `mask` masks all later steps.
+    result
+        Of the shape of `src`.
 
-    Examples:
-        >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), num_layers=2)
-        >>> encoder(torch.ones(3, 2, 8)).shape
-        torch.Size([3, 2, 8])
+    Examples
+    --------
+    >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), num_layers=2)
+    >>> encoder(torch.ones(3, 2, 8)).shape
+    torch.Size([3, 2, 8])
     """
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
@@ -194,26 +225,41 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """A stack of copies of a layer, followed by an optional normalization.
 
-    Args:
-        decoder_layer: the layer, which is copied.
-        num_layers: the number of copies.
-        norm: the normalization.
+    Parameters
+    ----------
+    decoder_layer : Module
+        The layer, which is copied.
+    num_layers : int
+        The number of copies.
+    norm : Module, optional
+        The normalization.
 
-    Shapes:
-        tgt: (T, N, E), (N, T, E) if `batch_first`, or (T, E).
-        memory: the outputs of the encoder, likewise with S steps.
-        tgt_mask: the `attn_mask` of self-attention.
-        memory_mask: the `attn_mask` of attention to the memory.
-        tgt_key_padding_mask: the `key_padding_mask` of self-attention.
-        memory_key_padding_mask: the `key_padding_mask` of attention to the memory.
-        tgt_is_causal: whether `tgt_mask` masks all later steps.
-        memory_is_causal: whether `memory_mask` masks all later steps.
-        result: of the shape of `tgt`.
+    Shapes
+    ------
+    tgt
+        (T, N, E), (N, T, E) if `batch_first`, or (T, E).
+    memory
+        The outputs of the encoder, likewise with S steps.
+    tgt_mask
+        The `attn_mask` of self-attention.
+    memory_mask
+        The `attn_mask` of attention to the memory.
+    tgt_key_padding_mask
+        The `key_padding_mask` of self-attention.
+    memory_key_padding_mask
+        The `key_padding_mask` of attention to the memory.
+    tgt_is_causal
+        Whether `tgt_mask` masks all later steps.
+    memory_is_causal
+        Whether `memory_mask` masks all later steps.
+    result
+        Of the shape of `tgt`.
 
-    Examples:
-        >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2), num_layers=2)
-        >>> decoder(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
-        torch.Size([3, 2, 8])
+    Examples
+    --------
+    >>> decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(8, 2), num_layers=2)
+    >>> decoder(torch.ones(3, 2, 8), torch.ones(5, 2, 8)).shape
+    torch.Size([3, 2, 8])
     """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
@@ -234,30 +280,49 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder and a decoder (Vaswani et al., 2017). Matrices are initialized as in Glorot and Bengio (2010).
 
-    Args:
-        num_encoder_layers: the number of the encoder's layers.
-        num_decoder_layers: the number of the decoder's layers.
-        custom_encoder: an encoder in place of `TransformerEncoder`.
-        custom_decoder: a decoder in place of `TransformerDecoder`.
+    Parameters
+    ----------
+    num_encoder_layers : int, default 6
+        The number of the encoder's layers.
+    num_decoder_layers : int, default 6
+        The number of the decoder's layers.
+    custom_encoder : Module, optional
+        An encoder in place of `TransformerEncoder`.
+    custom_decoder : Module, optional
+        A decoder in place of `TransformerDecoder`.
 
-    Shapes:
-        src: (S, N, E), (N, S, E) if `batch_first`, or (S, E).
-        tgt: likewise, with T steps.
-        src_mask: the `attn_mask` of the encoder.
-        tgt_mask: the `attn_mask` of the decoder.
-        memory_mask: the `attn_mask` of attention to the encoder's outputs.
-        src_key_padding_mask: the `key_padding_mask` of the encoder.
-        tgt_key_padding_mask: the `key_padding_mask` of the decoder.
-        memory_key_padding_mask: the `key_padding_mask` of attention to the encoder's outputs.
-        src_is_causal: whether `src_mask` masks all later steps.
-        tgt_is_causal: whether `tgt_mask` masks all later steps.
-        memory_is_causal: whether `memory_mask` masks all later steps.
-        result: of the shape of `tgt`.
+    Shapes
+    ------
+    src
+        (S, N, E), (N, S, E) if `batch_first`, or (S, E).
+    tgt
+        Likewise, with T steps.
+    src_mask
+        The `attn_mask` of the encoder.
+    tgt_mask
+        The `attn_mask` of the decoder.
+    memory_mask
+        The `attn_mask` of attention to the encoder's outputs.
+    src_key_padding_mask
+        The `key_padding_mask` of the encoder.
+    tgt_key_padding_mask
+        The `key_padding_mask` of the decoder.
+    memory_key_padding_mask
+        The `key_padding_mask` of attention to the encoder's outputs.
+    src_is_causal
+        Whether `src_mask` masks all later steps.
+    tgt_is_causal
+        Whether `tgt_mask` masks all later steps.
+    memory_is_causal
+        Whether `memory_mask` masks all later steps.
+    result
+        Of the shape of `tgt`.
 
-    Examples:
-        >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1)
-        >>> model(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape
-        torch.Size([3, 2, 8])
+    Examples
+    --------
+    >>> model = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1)
+    >>> model(torch.ones(5, 2, 8), torch.ones(3, 2, 8)).shape
+    torch.Size([3, 2, 8])
     """
 
     def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
@@ -292,8 +357,10 @@ class Transformer(Module):
                 memory_is_causal: bool = False) -> Tensor:  # fmt: skip
         """Returns the target sequence decoded from the source: (T, N, E), or (N, T, E) if `batch_first`.
 
-        Raises:
-            RuntimeError: if batch sizes or widths do not match.
+        Raises
+        ------
+        RuntimeError
+            If batch sizes or widths do not match.
         """
         batch = 0 if self.batch_first else 1
         shapes = f"src {list(src.dims)}, tgt {list(tgt.dims)}"
@@ -309,18 +376,25 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """Returns a mask with -inf above the diagonal and 0 elsewhere, which hides later steps.
 
-        Args:
-            sz: the number of steps.
-            device: the device, by default the default device.
-            dtype: the dtype, by default the default dtype.
+        Parameters
+        ----------
+        sz : int
+            The number of steps.
+        device : device or str, optional
+            The device, by default the default device.
+        dtype : dtype, optional
+            The dtype, by default the default dtype.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of shape (sz, sz).
 
-        Examples:
-            >>> nn.Transformer.generate_square_subsequent_mask(2)
-            tensor([[0., -inf],
-                    [0., 0.]])
+        Examples
+        --------
+        >>> nn.Transformer.generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
         """
         name = _core.t_default_dtype() if dtype is None else _types.dtype_name(dtype)
         return _diagonals.triu(_core.t_full([sz, sz], -math.inf, name, _types.resolve_device(device)), 1)

@@ -25,9 +25,12 @@ _LATE = 4 << 20
 class GradBucket:
     """The gradients that a communication hook sends.
 
-    Args:
-        bucket: the tensors.
-        is_last: True for the bucket that is complete last.
+    Parameters
+    ----------
+    bucket : Bucket
+        The tensors.
+    is_last : bool
+        True for the bucket that is complete last.
     """
 
     def __init__(self, bucket: Bucket, is_last: bool) -> None:
@@ -271,8 +274,10 @@ def _listed(names: list[str], most: int = 10) -> str:
 def capacity(megabytes: float | None) -> int:
     """Returns the size of a bucket in bytes.
 
-    Raises:
-        ValueError: for a size that is not positive.
+    Raises
+    ------
+    ValueError
+        For a size that is not positive.
     """
     size = 25 if megabytes is None else megabytes
     if not (size > 0 and math.isfinite(size)):

@@ -85,8 +85,10 @@ def call(replicas: Sequence[Module], arguments: Sequence[tuple[Any, Any]], devic
 def gather(results: Sequence[Any], device: str, dim: int) -> Any:
     """Returns the results of all GPUs on one of them: tensors are concatenated along `dim`.
 
-    Raises:
-        ValueError: for dicts with different keys.
+    Raises
+    ------
+    ValueError
+        For dicts with different keys.
     """
     first = results[0]
     if isinstance(first, Tensor):

@@ -23,8 +23,10 @@ _BYTES = 8
 def interval() -> int:
     """Returns after how many iterations parameters are compared; 0 for never.
 
-    Raises:
-        ValueError: if the environment variable is not a number.
+    Raises
+    ------
+    ValueError
+        If the environment variable is not a number.
     """
     text = os.environ.get(_VARIABLE, "0")
     if not text.isdecimal():
@@ -39,10 +41,14 @@ def _digest(tensor: Tensor) -> bytes:
 class ReplicaCheck:
     """Counts iterations and compares parameters.
 
-    Args:
-        module: the module, the same on all ranks.
-        group: the ranks.
-        every: after how many iterations.
+    Parameters
+    ----------
+    module : Module
+        The module, the same on all ranks.
+    group : sequence of ints
+        The ranks.
+    every : int
+        After how many iterations.
     """
 
     def __init__(self, module: Module, group: Any, every: int) -> None:
@@ -51,8 +57,10 @@ class ReplicaCheck:
     def step(self) -> None:
         """Notes that an iteration begins, and compares what the iterations before it have left, if it is time.
 
-        Raises:
-            RuntimeError: on all ranks, if parameters differ, with the first rank and parameter that does.
+        Raises
+        ------
+        RuntimeError
+            On all ranks, if parameters differ, with the first rank and parameter that does.
         """
         if self._iterations and self._iterations % self._every == 0:
             self._compare()

@@ -27,24 +27,36 @@ class DataParallel(Module):
     `forward` sets on the module are lost. Buffers that it writes in place, such as those of `BatchNorm2d`, are written
     by the copy on the first GPU. Without a GPU the module is called as it is.
 
-    Args:
-        module: the module, on the first of the GPUs.
-        device_ids: the GPUs, by default all.
-        output_device: the GPU of the result, by default the first.
-        dim: the dimension along which tensors are split and concatenated.
+    Parameters
+    ----------
+    module : Module
+        The module, on the first of the GPUs.
+    device_ids : sequence of ints, optional
+        The GPUs, by default all.
+    output_device : int or device, optional
+        The GPU of the result, by default the first.
+    dim : int, default 0
+        The dimension along which tensors are split and concatenated.
 
-    Shapes:
-        inputs: the arguments of the module. Tensors, also those in tuples, lists and dicts, are split.
-        kwargs: its keyword arguments.
-        result: that of the module.
+    Shapes
+    ------
+    inputs
+        The arguments of the module. Tensors, also those in tuples, lists and dicts, are split.
+    kwargs
+        Its keyword arguments.
+    result
+        That of the module.
 
-    Raises:
-        RuntimeError: in a call, if parameters or buffers are not on the first GPU.
+    Raises
+    ------
+    RuntimeError
+        In a call, if parameters or buffers are not on the first GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     model = nn.DataParallel(nn.Linear(3, 2).cuda(0), device_ids=[0])
-        ...     out = model(torch.ones(4, 3))
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     model = nn.DataParallel(nn.Linear(3, 2).cuda(0), device_ids=[0])
+    ...     out = model(torch.ones(4, 3))
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
@@ -81,23 +93,35 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
                   module_kwargs: Any = None) -> Any:  # fmt: skip
     """Returns the result of a module, computed on several GPUs as `DataParallel` does.
 
-    Args:
-        module: the module, on the first of the GPUs.
-        inputs: its argument, or a tuple of arguments.
-        device_ids: the GPUs, by default all.
-        output_device: the GPU of the result, by default the first.
-        dim: the dimension along which tensors are split and concatenated.
-        module_kwargs: its keyword arguments.
+    Parameters
+    ----------
+    module : Module
+        The module, on the first of the GPUs.
+    inputs : Tensor or sequence of Tensors
+        Its argument, or a tuple of arguments.
+    device_ids : sequence of ints, optional
+        The GPUs, by default all.
+    output_device : int or device, optional
+        The GPU of the result, by default the first.
+    dim : int, default 0
+        The dimension along which tensors are split and concatenated.
+    module_kwargs : dict, optional
+        Its keyword arguments.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result.
 
-    Raises:
-        RuntimeError: if parameters or buffers are not on the first GPU.
+    Raises
+    ------
+    RuntimeError
+        If parameters or buffers are not on the first GPU.
 
-    Examples:
-        >>> if torch.cuda.is_available():
-        ...     out = nn.parallel.data_parallel(nn.Linear(3, 2).cuda(0), torch.ones(4, 3), device_ids=[0])
+    Examples
+    --------
+    >>> if torch.cuda.is_available():
+    ...     out = nn.parallel.data_parallel(nn.Linear(3, 2).cuda(0), torch.ones(4, 3), device_ids=[0])
     """
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

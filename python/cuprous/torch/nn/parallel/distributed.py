@@ -29,33 +29,55 @@ class DistributedDataParallel(Module):
     The parameters and buffers of rank 0 are copied to all ranks first. Gradients are views of a few contiguous tensors.
     With `CUPROUS_DDP_CHECK=100` in the environment the bits of the parameters are compared every 100 iterations.
 
-    Args:
-        module: a module on the CPU or on one GPU, with the same parameters on all ranks.
-        device_ids: a list with the GPU of the module, to which inputs are moved; None leaves them where they are.
-        output_device: that GPU, or None.
-        dim: 0.
-        broadcast_buffers: copies the buffers of rank 0 to all ranks at the beginning of each forward pass. If not, each
-            rank keeps its own from the beginning.
-        init_sync: copies parameters and buffers of rank 0 to all ranks now.
-        process_group: the ranks; all by default.
-        bucket_cap_mb: the size of the tensors in which gradients are sent, in MiB; 25. The first one has 1.
-        find_unused_parameters: lets iterations leave out parameters. Those that no rank uses keep their gradient.
-        check_reduction: False.
-        gradient_as_bucket_view: gradients are views whatever is given.
-        static_graph: each iteration uses the same parameters the same number of times.
-        delay_all_reduce_named_params: None.
-        param_to_hook_all_reduce: None.
-        mixed_precision: None.
-        device_mesh: None.
+    Parameters
+    ----------
+    module : Module
+        A module on the CPU or on one GPU, with the same parameters on all ranks.
+    device_ids : list, optional
+        A list with the GPU of the module, to which inputs are moved; None leaves them where they are.
+    output_device : int or device, optional
+        That GPU, or None.
+    dim : int, default 0
+        0.
+    broadcast_buffers : bool, default True
+        Copies the buffers of rank 0 to all ranks at the beginning of each forward pass. If not, each rank keeps its own
+        from the beginning.
+    init_sync : bool, default True
+        Copies parameters and buffers of rank 0 to all ranks now.
+    process_group : sequence of ints, optional
+        The ranks; all by default.
+    bucket_cap_mb : float, optional
+        The size of the tensors in which gradients are sent, in MiB; 25. The first one has 1.
+    find_unused_parameters : bool, default False
+        Lets iterations leave out parameters. Those that no rank uses keep their gradient.
+    check_reduction : bool, default False
+        False.
+    gradient_as_bucket_view : bool, default False
+        Gradients are views whatever is given.
+    static_graph : bool, default False
+        Each iteration uses the same parameters the same number of times.
+    delay_all_reduce_named_params : object, optional
+        None.
+    param_to_hook_all_reduce : object, optional
+        None.
+    mixed_precision : object, optional
+        None.
+    device_mesh : DeviceMesh, optional
+        None.
 
-    Raises:
-        ValueError: if the module is on several devices, or `device_ids` names another one.
-        RuntimeError: if no parameter requires a gradient; on all ranks, if their parameters differ, with the first
-            one that does; at the end of a backward pass, if a parameter got no gradient.
-        NotImplementedError: for an option that is not supported.
+    Raises
+    ------
+    ValueError
+        If the module is on several devices, or `device_ids` names another one.
+    RuntimeError
+        If no parameter requires a gradient; on all ranks, if their parameters differ, with the first one that does; at
+        the end of a backward pass, if a parameter got no gradient.
+    NotImplementedError
+        For an option that is not supported.
 
-    Example:
-        >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 2))  # doctest: +SKIP
+    Examples
+    --------
+    >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 2))  # doctest: +SKIP
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
@@ -154,13 +176,19 @@ class DistributedDataParallel(Module):
         """Lets ranks have different numbers of batches. A rank that leaves the context takes part with zeros until all
         have left, and then gets the parameters of a rank that left last.
 
-        Args:
-            divide_by_initial_world_size: averages divide by the number of ranks; else by those that have batches.
-            enable: False makes the context do nothing.
-            throw_on_early_termination: raises on all ranks as soon as one has left.
+        Parameters
+        ----------
+        divide_by_initial_world_size : bool, default True
+            Averages divide by the number of ranks; else by those that have batches.
+        enable : bool, default True
+            False makes the context do nothing.
+        throw_on_early_termination : bool, default False
+            Raises on all ranks as soon as one has left.
 
-        Raises:
-            RuntimeError: with `throw_on_early_termination`.
+        Raises
+        ------
+        RuntimeError
+            With `throw_on_early_termination`.
         """
         if not enable:
             yield
@@ -176,15 +204,19 @@ class DistributedDataParallel(Module):
         """Sends gradients with a function in place of the average: `hook(state, bucket)` returns a future of the
         vector that replaces the bucket's.
 
-        Raises:
-            TypeError: if the hook cannot be called.
-            RuntimeError: for a second hook.
+        Raises
+        ------
+        TypeError
+            If the hook cannot be called.
+        RuntimeError
+            For a second hook.
 
-        Examples:
-            >>> from cuprous.torch.nn.parallel import DistributedDataParallel
-            >>> model = DistributedDataParallel(nn.Linear(2, 1))
-            >>> from cuprous.torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-            >>> model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+        Examples
+        --------
+        >>> from cuprous.torch.nn.parallel import DistributedDataParallel
+        >>> model = DistributedDataParallel(nn.Linear(2, 1))
+        >>> from cuprous.torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        >>> model.register_comm_hook(None, default_hooks.bf16_compress_hook)
         """
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")

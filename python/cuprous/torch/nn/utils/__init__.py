@@ -22,20 +22,29 @@ from cuprous.torch.nn.utils.parametrizations import weight_norm_before as weight
 def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     """Returns a module whose parameters and buffers are not initialized.
 
-    Args:
-        module_cls: the class of the module, which has a parameter `device`.
-        *args: arguments of the class.
-        **kwargs: keyword arguments of the class.
+    Parameters
+    ----------
+    module_cls : type
+        The class of the module, which has a parameter `device`.
+    *args : any
+        Arguments of the class.
+    **kwargs : any
+        Keyword arguments of the class.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        RuntimeError: for a class that is not a module's, or that has no parameter `device`.
+    Raises
+    ------
+    RuntimeError
+        For a class that is not a module's, or that has no parameter `device`.
 
-    Examples:
-        >>> nn.utils.skip_init(nn.Linear, 3, 2).weight.shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> nn.utils.skip_init(nn.Linear, 3, 2).weight.shape
+    torch.Size([2, 3])
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")

@@ -24,23 +24,32 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
 
     The factor is a recorded value like any other, so that nothing is read on the host.
 
-    Args:
-        parameters: the parameters, or one tensor.
-        max_norm: the bound.
-        norm_type: the order of the norm.
-        error_if_nonfinite: whether a norm that is infinite or NaN is an error, for which it is read on the host.
-        foreach: has no effect.
+    Parameters
+    ----------
+    parameters : iterable of Tensors or of dicts
+        The parameters, or one tensor.
+    max_norm : float
+        The bound.
+    norm_type : float, default 2.0
+        The order of the norm.
+    error_if_nonfinite : bool, default False
+        Whether a norm that is infinite or NaN is an error, for which it is read on the host.
+    foreach : bool, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The norm before, a tensor without dimensions.
 
-    Examples:
-        >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
-        >>> (x * x).sum().backward()
-        >>> nn.utils.clip_grad_norm_([x], max_norm=1.0)
-        tensor(10.)
-        >>> x.grad
-        tensor([0.6000, 0.8000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> nn.utils.clip_grad_norm_([x], max_norm=1.0)
+    tensor(10.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
     """
     parameters = _tensors(parameters)
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -54,18 +63,26 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
                    foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Returns the joint norm of several tensors.
 
-    Args:
-        tensors: the tensors, or one tensor.
-        norm_type: the order of the norm.
-        error_if_nonfinite: whether a norm that is infinite or NaN is an error, for which it is read on the host.
-        foreach: has no effect.
+    Parameters
+    ----------
+    tensors : Tensor or sequence of Tensors
+        The tensors, or one tensor.
+    norm_type : float, default 2.0
+        The order of the norm.
+    error_if_nonfinite : bool, default False
+        Whether a norm that is infinite or NaN is an error, for which it is read on the host.
+    foreach : bool, optional
+        Has no effect.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor without dimensions; a DTensor that all ranks have, if one of the tensors is a DTensor.
 
-    Examples:
-        >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
-        tensor(5.)
+    Examples
+    --------
+    >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
     """
     found = [t.detach() for t in _tensors(tensors)]
     if not found:
@@ -85,18 +102,24 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scales all gradients by the factor that reduces a norm to a bound, if the norm is larger.
 
-    Args:
-        parameters: the parameters, or one tensor.
-        max_norm: the bound.
-        total_norm: the norm.
-        foreach: has no effect.
+    Parameters
+    ----------
+    parameters : iterable of Tensors or of dicts
+        The parameters, or one tensor.
+    max_norm : float
+        The bound.
+    total_norm : Tensor
+        The norm.
+    foreach : bool, optional
+        Has no effect.
 
-    Examples:
-        >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
-        >>> x.sum().backward()
-        >>> nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(2.0))
-        >>> x.grad
-        tensor([0.5000, 0.5000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
+    >>> x.sum().backward()
+    >>> nn.utils.clip_grads_with_norm_([x], 1.0, torch.tensor(2.0))
+    >>> x.grad
+    tensor([0.5000, 0.5000])
     """
     (norm,) = local_parts([total_norm])
     factor = (max_norm / (norm + 1e-6)).clamp(max=1.0)
@@ -108,17 +131,22 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
     """Clamps the elements of each gradient to a range around 0.
 
-    Args:
-        parameters: the parameters, or one tensor.
-        clip_value: the bound of magnitudes.
-        foreach: has no effect.
+    Parameters
+    ----------
+    parameters : iterable of Tensors or of dicts
+        The parameters, or one tensor.
+    clip_value : float
+        The bound of magnitudes.
+    foreach : bool, optional
+        Has no effect.
 
-    Examples:
-        >>> x = torch.tensor([3.0, 0.1], requires_grad=True)
-        >>> (x * x).sum().backward()
-        >>> nn.utils.clip_grad_value_([x], 1.0)
-        >>> x.grad
-        tensor([1.0000, 0.2000])
+    Examples
+    --------
+    >>> x = torch.tensor([3.0, 0.1], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> nn.utils.clip_grad_value_([x], 1.0)
+    >>> x.grad
+    tensor([1.0000, 0.2000])
     """
     for p in local_parts(_tensors(parameters)):
         if p.grad is not None:
@@ -128,15 +156,20 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Returns all parameters concatenated to one vector.
 
-    Args:
-        parameters: the parameters, or one tensor.
+    Parameters
+    ----------
+    parameters : iterable of Tensors
+        The parameters, or one tensor.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A vector.
 
-    Examples:
-        >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
-        torch.Size([8])
+    Examples
+    --------
+    >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
+    torch.Size([8])
     """
     return _joining.cat([p.reshape(-1) for p in parameters])
 
@@ -144,15 +177,19 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Writes the parts of a vector into the parameters.
 
-    Args:
-        vec: the vector, with as many elements as the parameters.
-        parameters: the parameters, or one tensor.
+    Parameters
+    ----------
+    vec : Tensor
+        The vector, with as many elements as the parameters.
+    parameters : iterable of Tensors
+        The parameters, or one tensor.
 
-    Examples:
-        >>> layer = nn.Linear(2, 1)
-        >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
-        >>> layer.bias.detach()
-        tensor([3.])
+    Examples
+    --------
+    >>> layer = nn.Linear(2, 1)
+    >>> nn.utils.vector_to_parameters(torch.tensor([1.0, 2.0, 3.0]), layer.parameters())
+    >>> layer.bias.detach()
+    tensor([3.])
     """
     at = 0
     for p in parameters:

@@ -33,24 +33,36 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """Returns weight and bias of the convolution that equals a convolution and a batch norm.
 
-    Args:
-        conv_w: the weight of the convolution.
-        conv_b: its bias, or None.
-        bn_rm: the running mean of the batch norm.
-        bn_rv: its running variance.
-        bn_eps: what it adds to the variance.
-        bn_w: its weight, or None.
-        bn_b: its bias, or None.
-        transpose: whether the convolution is transposed.
+    Parameters
+    ----------
+    conv_w : Tensor
+        The weight of the convolution.
+    conv_b : Tensor or None
+        Its bias, or None.
+    bn_rm : Tensor
+        The running mean of the batch norm.
+    bn_rv : Tensor
+        Its running variance.
+    bn_eps : float
+        What it adds to the variance.
+    bn_w : Tensor or None
+        Its weight, or None.
+    bn_b : Tensor or None
+        Its bias, or None.
+    transpose : bool, default False
+        Whether the convolution is transposed.
 
-    Returns:
+    Returns
+    -------
+    pair of Parameters
         The pair of weight and bias.
 
-    Examples:
-        >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
-        >>> weight, bias = nn.utils.fusion.fuse_conv_bn_weights(torch.ones(1, 1, 3), None, mean, var, 0.0, ones, mean)
-        >>> bias.detach()
-        tensor([0.])
+    Examples
+    --------
+    >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
+    >>> weight, bias = nn.utils.fusion.fuse_conv_bn_weights(torch.ones(1, 1, 3), None, mean, var, 0.0, ones, mean)
+    >>> bias.detach()
+    tensor([0.])
     """
     return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose)
 
@@ -59,23 +71,34 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
                            bn_w: Tensor, bn_b: Tensor) -> tuple[Parameter, Parameter]:  # fmt: skip
     """Returns weight and bias of the linear layer that equals a linear layer and a batch norm.
 
-    Args:
-        linear_w: the weight of the linear layer.
-        linear_b: its bias, or None.
-        bn_rm: the running mean of the batch norm.
-        bn_rv: its running variance.
-        bn_eps: what it adds to the variance.
-        bn_w: its weight.
-        bn_b: its bias.
+    Parameters
+    ----------
+    linear_w : Tensor
+        The weight of the linear layer.
+    linear_b : Tensor or None
+        Its bias, or None.
+    bn_rm : Tensor
+        The running mean of the batch norm.
+    bn_rv : Tensor
+        Its running variance.
+    bn_eps : float
+        What it adds to the variance.
+    bn_w : Tensor
+        Its weight.
+    bn_b : Tensor
+        Its bias.
 
-    Returns:
+    Returns
+    -------
+    pair of Parameters
         The pair of weight and bias.
 
-    Examples:
-        >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
-        >>> weight, bias = nn.utils.fusion.fuse_linear_bn_weights(torch.ones(1, 2), None, mean, var, 0.0, ones, mean)
-        >>> weight.detach()
-        tensor([[1., 1.]])
+    Examples
+    --------
+    >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
+    >>> weight, bias = nn.utils.fusion.fuse_linear_bn_weights(torch.ones(1, 2), None, mean, var, 0.0, ones, mean)
+    >>> weight.detach()
+    tensor([[1., 1.]])
     """
     return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, False)
 
@@ -92,21 +115,30 @@ def _fuse_eval(layer: Any, bn: Any, transpose: bool) -> Any:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """Returns a convolution that equals a convolution and a batch norm.
 
-    Args:
-        conv: the convolution, in evaluation mode.
-        bn: the batch norm, in evaluation mode.
-        transpose: whether the convolution is transposed.
+    Parameters
+    ----------
+    conv : Module
+        The convolution, in evaluation mode.
+    bn : Module
+        The batch norm, in evaluation mode.
+    transpose : bool, default False
+        Whether the convolution is transposed.
 
-    Returns:
+    Returns
+    -------
+    Module
         A convolution.
 
-    Raises:
-        AssertionError: if one of them is in training mode.
+    Raises
+    ------
+    AssertionError
+        If one of them is in training mode.
 
-    Examples:
-        >>> fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3).eval(), nn.BatchNorm1d(2).eval())
-        >>> fused(torch.ones(1, 1, 5)).shape
-        torch.Size([1, 2, 3])
+    Examples
+    --------
+    >>> fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3).eval(), nn.BatchNorm1d(2).eval())
+    >>> fused(torch.ones(1, 1, 5)).shape
+    torch.Size([1, 2, 3])
     """
     return _fuse_eval(conv, bn, transpose)
 
@@ -114,20 +146,28 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """Returns a linear layer that equals a linear layer and a batch norm.
 
-    Args:
-        linear: the linear layer, in evaluation mode.
-        bn: the batch norm, in evaluation mode.
+    Parameters
+    ----------
+    linear : Module
+        The linear layer, in evaluation mode.
+    bn : Module
+        The batch norm, in evaluation mode.
 
-    Returns:
+    Returns
+    -------
+    Module
         A linear layer.
 
-    Raises:
-        AssertionError: if one of them is in training mode, or their sizes differ.
+    Raises
+    ------
+    AssertionError
+        If one of them is in training mode, or their sizes differ.
 
-    Examples:
-        >>> fused = nn.utils.fusion.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
-        >>> fused(torch.ones(4, 3)).shape
-        torch.Size([4, 2])
+    Examples
+    --------
+    >>> fused = nn.utils.fusion.fuse_linear_bn_eval(nn.Linear(3, 2).eval(), nn.BatchNorm1d(2).eval())
+    >>> fused(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1")

@@ -40,18 +40,25 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     The state has `parametrizations.weight.original0`, the length, and `original1`.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        dim: the dimension that is left out; None for none.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
+    dim : int or None, default 0
+        The dimension that is left out; None for none.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-        >>> layer.parametrizations.weight.original0.shape
-        torch.Size([2, 1])
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> layer.parametrizations.weight.original0.shape
+    torch.Size([2, 1])
     """
     return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -111,20 +118,29 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     """Parametrizes a weight so that it is divided by its largest singular value, found by power iteration (Miyato et
     al., 2018).
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        n_power_iterations: the number of steps of power iteration in each forward pass in training.
-        eps: the least norm that is divided by.
-        dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
+    n_power_iterations : int, default 1
+        The number of steps of power iteration in each forward pass in training.
+    eps : float, default 1e-12
+        The least norm that is divided by.
+    dim : int, optional
+        The dimension of the outputs, by default 0, or 1 for transposed convolutions.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2))
-        >>> layer(torch.ones(4, 3)).shape
-        torch.Size([4, 2])
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 2))
+    >>> layer(torch.ones(4, 3)).shape
+    torch.Size([4, 2])
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -212,18 +228,25 @@ def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0
     """Splits a weight into the parameters `weight_g` and `weight_v`, from which a hook computes it. It is
     `nn.utils.weight_norm`.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        dim: the dimension that is left out; None for none.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
+    dim : int or None, default 0
+        The dimension that is left out; None for none.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> layer = nn.utils.weight_norm(nn.Linear(3, 2))
-        >>> layer.weight_g.shape
-        torch.Size([2, 1])
+    Examples
+    --------
+    >>> layer = nn.utils.weight_norm(nn.Linear(3, 2))
+    >>> layer.weight_g.shape
+    torch.Size([2, 1])
     """
     weight = module._parameters[name]
     del module._parameters[name]
@@ -235,20 +258,28 @@ def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Removes weight normalization. The weight becomes an ordinary parameter.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        ValueError: if there is none.
+    Raises
+    ------
+    ValueError
+        If there is none.
 
-    Examples:
-        >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(3, 2)))
-        >>> [name for name, _ in layer.named_parameters()]
-        ['bias', 'weight']
+    Examples
+    --------
+    >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(3, 2)))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
     """
     return _WeightNormBefore.remove(module, name, ("_g", "_v"))
 
@@ -258,20 +289,29 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
     """Replaces a weight by a parameter `weight_orig`, from which a hook computes it, and buffers `weight_u` and
     `weight_v`. It is `nn.utils.spectral_norm`.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        n_power_iterations: the number of steps of power iteration in each forward pass in training.
-        eps: the least norm that is divided by.
-        dim: the dimension of the outputs, by default 0, or 1 for transposed convolutions.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
+    n_power_iterations : int, default 1
+        The number of steps of power iteration in each forward pass in training.
+    eps : float, default 1e-12
+        The least norm that is divided by.
+    dim : int, optional
+        The dimension of the outputs, by default 0, or 1 for transposed convolutions.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
-        >>> layer.weight_orig.shape
-        torch.Size([2, 3])
+    Examples
+    --------
+    >>> layer = nn.utils.spectral_norm(nn.Linear(3, 2))
+    >>> layer.weight_orig.shape
+    torch.Size([2, 3])
     """
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")
@@ -293,20 +333,28 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Removes spectral normalization. The normalized weight becomes an ordinary parameter.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str, default "weight"
+        The name of the parameter.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        ValueError: if there is none.
+    Raises
+    ------
+    ValueError
+        If there is none.
 
-    Examples:
-        >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(3, 2)))
-        >>> sorted(name for name, _ in layer.named_parameters())
-        ['bias', 'weight']
+    Examples
+    --------
+    >>> layer = nn.utils.remove_spectral_norm(nn.utils.spectral_norm(nn.Linear(3, 2)))
+    >>> sorted(name for name, _ in layer.named_parameters())
+    ['bias', 'weight']
     """
     return _SpectralNormBefore.remove(module, name, ("_orig", "_u", "_v"))
 

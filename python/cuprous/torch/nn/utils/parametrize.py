@@ -15,23 +15,34 @@ class ParametrizationList(ModuleList):
     """The functions that compute one tensor, in order, and the parameters of the first: `original`, or `original0`,
     `original1` and so on.
 
-    Args:
-        modules: the functions.
-        original: the tensor.
-        unsafe: whether to skip the check that the functions keep the tensor's shape and dtype.
+    Parameters
+    ----------
+    modules : list of Modules
+        The functions.
+    original : Tensor
+        The tensor.
+    unsafe : bool, default False
+        Whether to skip the check that the functions keep the tensor's shape and dtype.
 
-    Raises:
-        ValueError: if the functions change the shape or dtype.
+    Raises
+    ------
+    ValueError
+        If the functions change the shape or dtype.
 
-    Shapes:
-        args: has no effect.
-        kwargs: has no effect.
-        result: the tensor.
+    Shapes
+    ------
+    args
+        Has no effect.
+    kwargs
+        Has no effect.
+    result
+        The tensor.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-        >>> len(layer.parametrizations.weight)
-        1
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> len(layer.parametrizations.weight)
+    1
     """
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -71,14 +82,17 @@ class ParametrizationList(ModuleList):
     def right_inverse(self, value: Tensor) -> None:
         """Sets the original parameters so that the tensor equals a value.
 
-        Args:
-            value: the value.
+        Parameters
+        ----------
+        value : Tensor
+            The value.
 
-        Examples:
-            >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 1))
-            >>> layer.parametrizations.weight.right_inverse(torch.tensor([[3.0, 0.0, 4.0]]))
-            >>> layer.parametrizations.weight.original0.detach()
-            tensor([[5.]])
+        Examples
+        --------
+        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 1))
+        >>> layer.parametrizations.weight.right_inverse(torch.tensor([[3.0, 0.0, 4.0]]))
+        >>> layer.parametrizations.weight.original0.detach()
+        tensor([[5.]])
         """
         with no_grad():
             new: Any = value
@@ -94,11 +108,12 @@ class cached:
     """A context manager within which each parametrized tensor is computed once. An assignment to a tensor computes it
     anew.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-        >>> with nn.utils.parametrize.cached():
-        ...     print(layer.weight is layer.weight)
-        True
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> with nn.utils.parametrize.cached():
+    ...     print(layer.weight is layer.weight)
+    True
     """
 
     def __enter__(self) -> None:
@@ -124,16 +139,21 @@ _cache = _Cache()
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Returns true if a module, or one of its tensors, is parametrized.
 
-    Args:
-        module: the module.
-        tensor_name: the tensor; None for any.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str, optional
+        The tensor; None for any.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> nn.utils.parametrize.is_parametrized(nn.Linear(3, 2))
-        False
+    Examples
+    --------
+    >>> nn.utils.parametrize.is_parametrized(nn.Linear(3, 2))
+    False
     """
     found = module._modules.get("parametrizations")
     if not isinstance(found, ModuleDict):
@@ -161,16 +181,21 @@ def _computed(name: str) -> property:
 def type_before_parametrizations(module: Module) -> type:
     """Returns the class that the module had.
 
-    Args:
-        module: the module.
+    Parameters
+    ----------
+    module : Module
+        The module.
 
-    Returns:
+    Returns
+    -------
+    type
         A class.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-        >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
-        'Linear'
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    'Linear'
     """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
@@ -182,25 +207,35 @@ def register_parametrization(
 
     The `right_inverse` of the parametrization computes the original parameters from the present value.
 
-    Args:
-        module: the module.
-        tensor_name: the name of the parameter or buffer.
-        parametrization: the module.
-        unsafe: whether to skip the checks that shape and dtype stay the same.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str
+        The name of the parameter or buffer.
+    parametrization : Module
+        The module.
+    unsafe : bool, default False
+        Whether to skip the checks that shape and dtype stay the same.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        ValueError: if the tensor does not exist, or the parametrization changes its shape or dtype.
+    Raises
+    ------
+    ValueError
+        If the tensor does not exist, or the parametrization changes its shape or dtype.
 
-    Examples:
-        >>> class Symmetric(nn.Module):
-        ...     def forward(self, x):
-        ...         return x.triu() + x.triu(1).T
-        >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
-        >>> torch.equal(layer.weight, layer.weight.T)
-        True
+    Examples
+    --------
+    >>> class Symmetric(nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = nn.utils.parametrize.register_parametrization(nn.Linear(2, 2), "weight", Symmetric())
+    >>> torch.equal(layer.weight, layer.weight.T)
+    True
     """
     if is_parametrized(module, tensor_name):
         functions = module.parametrizations[tensor_name]
@@ -236,22 +271,31 @@ def _check(parametrization: Module, value: Tensor, unsafe: bool) -> None:
 def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized: bool = True) -> Module:
     """Makes a tensor an ordinary one again.
 
-    Args:
-        module: the module.
-        tensor_name: the name of the parameter or buffer.
-        leave_parametrized: whether it keeps its last value; it gets that of the original otherwise.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    tensor_name : str
+        The name of the parameter or buffer.
+    leave_parametrized : bool, default True
+        Whether it keeps its last value; it gets that of the original otherwise.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        ValueError: if the tensor is not parametrized, or if there are several originals to choose from.
+    Raises
+    ------
+    ValueError
+        If the tensor is not parametrized, or if there are several originals to choose from.
 
-    Examples:
-        >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
-        >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
-        >>> nn.utils.parametrize.is_parametrized(layer)
-        False
+    Examples
+    --------
+    >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
+    >>> layer = nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> nn.utils.parametrize.is_parametrized(layer)
+    False
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {type(module).__name__} does not have a parametrization on {tensor_name}")

@@ -18,9 +18,10 @@ from cuprous.torch.linalg import norm
 class BasePruningMethod(ABC):
     """A rule that computes a mask. `PRUNING_TYPE` says what it selects: "global", "unstructured" or "structured".
 
-    Examples:
-        >>> issubclass(nn.utils.prune.L1Unstructured, nn.utils.prune.BasePruningMethod)
-        True
+    Examples
+    --------
+    >>> issubclass(nn.utils.prune.L1Unstructured, nn.utils.prune.BasePruningMethod)
+    True
     """
 
     _tensor_name: str
@@ -34,33 +35,43 @@ class BasePruningMethod(ABC):
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """Returns a mask of what remains of a tensor, within a mask of what remained before.
 
-        Args:
-            t: the tensor.
-            default_mask: the mask of what remained before.
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor
+            The mask of what remained before.
 
-        Returns:
+        Returns
+        -------
+        Tensor
             A tensor of zeros and ones.
 
-        Examples:
-            >>> nn.utils.prune.L1Unstructured(1).compute_mask(torch.tensor([1.0, -3.0]), torch.ones(2))
-            tensor([0., 1.])
+        Examples
+        --------
+        >>> nn.utils.prune.L1Unstructured(1).compute_mask(torch.tensor([1.0, -3.0]), torch.ones(2))
+        tensor([0., 1.])
         """
 
     def apply_mask(self, module: Any) -> Any:
         """Returns the parameter times its mask.
 
-        Args:
-            module: the module.
+        Parameters
+        ----------
+        module : Module
+            The module.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Examples:
-            >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
-            >>> rule = next(iter(layer._forward_pre_hooks.values()))
-            >>> rule = rule[0] if isinstance(rule, tuple) else rule
-            >>> rule.apply_mask(layer).shape
-            torch.Size([1, 2])
+        Examples
+        --------
+        >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
+        >>> rule = next(iter(layer._forward_pre_hooks.values()))
+        >>> rule = rule[0] if isinstance(rule, tuple) else rule
+        >>> rule.apply_mask(layer).shape
+        torch.Size([1, 2])
         """
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
@@ -71,21 +82,30 @@ class BasePruningMethod(ABC):
     ) -> BasePruningMethod:
         """Prunes a parameter of a module. A parameter that is pruned already is pruned further.
 
-        Args:
-            module: the module.
-            name: the name of the parameter.
-            *args: the arguments of the rule.
-            importance_scores: scores in place of the parameter's values, of its shape.
-            **kwargs: its keyword arguments.
+        Parameters
+        ----------
+        module : Module
+            The module.
+        name : str
+            The name of the parameter.
+        *args : any
+            The arguments of the rule.
+        importance_scores : Tensor, optional
+            Scores in place of the parameter's values, of its shape.
+        **kwargs : any
+            Its keyword arguments.
 
-        Returns:
+        Returns
+        -------
+        BasePruningMethod
             The rule.
 
-        Examples:
-            >>> layer = nn.Linear(2, 1)
-            >>> _ = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
-            >>> int((layer.weight == 0).sum())
-            1
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 1)
+        >>> _ = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
+        >>> int((layer.weight == 0).sum())
+        1
         """
         earlier = _rules_of(module, name)
         method: Any = cls(*args, **kwargs)
@@ -115,17 +135,23 @@ class BasePruningMethod(ABC):
     def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
         """Returns a pruned tensor.
 
-        Args:
-            t: the tensor.
-            default_mask: the mask of what remained before.
-            importance_scores: scores in place of the parameter's values, of its shape.
+        Parameters
+        ----------
+        t : Tensor
+            The tensor.
+        default_mask : Tensor, optional
+            The mask of what remained before.
+        importance_scores : Tensor, optional
+            Scores in place of the parameter's values, of its shape.
 
-        Returns:
-            A tensor.
+        Returns
+        -------
+        Tensor
 
-        Examples:
-            >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
-            tensor([ 0., -3.])
+        Examples
+        --------
+        >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
+        tensor([ 0., -3.])
         """
         scores = t if importance_scores is None else importance_scores
         return t * self.compute_mask(scores, ones_like(t) if default_mask is None else default_mask)
@@ -133,15 +159,18 @@ class BasePruningMethod(ABC):
     def remove(self, module: Any) -> None:
         """Makes the pruning permanent.
 
-        Args:
-            module: the module.
+        Parameters
+        ----------
+        module : Module
+            The module.
 
-        Examples:
-            >>> layer = nn.Linear(2, 1)
-            >>> rule = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
-            >>> rule.remove(layer)
-            >>> nn.utils.prune.is_pruned(layer)
-            True
+        Examples
+        --------
+        >>> layer = nn.Linear(2, 1)
+        >>> rule = nn.utils.prune.L1Unstructured.apply(layer, "weight", 1)
+        >>> rule.remove(layer)
+        >>> nn.utils.prune.is_pruned(layer)
+        True
         """
         name = self._tensor_name
         weight = self.apply_mask(module).detach()
@@ -165,9 +194,12 @@ def _rules_of(module: Any, name: str) -> dict[int, Any]:
 def _count(amount: Any, size: int) -> int:
     """Returns how many of `size` units an amount is: a number of them, or a fraction.
 
-    Raises:
-        TypeError: for anything else.
-        ValueError: for an amount out of range.
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        For an amount out of range.
     """
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
@@ -182,12 +214,15 @@ def _count(amount: Any, size: int) -> int:
 class PruningContainer(BasePruningMethod):
     """Several rules for one parameter, one after another.
 
-    Args:
-        *args: the rules.
+    Parameters
+    ----------
+    *args : any
+        The rules.
 
-    Examples:
-        >>> len(nn.utils.prune.PruningContainer())
-        0
+    Examples
+    --------
+    >>> len(nn.utils.prune.PruningContainer())
+    0
     """
 
     def __init__(self, *args: Any) -> None:
@@ -200,21 +235,27 @@ class PruningContainer(BasePruningMethod):
     def add_pruning_method(self, method: Any) -> None:
         """Adds a rule for the same parameter.
 
-        Args:
-            method: the rule.
+        Parameters
+        ----------
+        method : callable
+            The rule.
 
-        Raises:
-            TypeError: for anything but a rule.
-            ValueError: for a rule of another parameter.
+        Raises
+        ------
+        TypeError
+            For anything but a rule.
+        ValueError
+            For a rule of another parameter.
 
-        Examples:
-            >>> container = nn.utils.prune.PruningContainer()
-            >>> container._tensor_name = "weight"
-            >>> rule = nn.utils.prune.L1Unstructured(1)
-            >>> rule._tensor_name = "weight"
-            >>> container.add_pruning_method(rule)
-            >>> len(container)
-            1
+        Examples
+        --------
+        >>> container = nn.utils.prune.PruningContainer()
+        >>> container._tensor_name = "weight"
+        >>> rule = nn.utils.prune.L1Unstructured(1)
+        >>> rule._tensor_name = "weight"
+        >>> container.add_pruning_method(rule)
+        >>> len(container)
+        1
         """
         if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
@@ -255,9 +296,10 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """A rule that prunes nothing, but gives the parameter a mask.
 
-    Examples:
-        >>> nn.utils.prune.Identity().compute_mask(torch.ones(2), torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> nn.utils.prune.Identity().compute_mask(torch.ones(2), torch.ones(2))
+    tensor([1., 1.])
     """
 
     PRUNING_TYPE = "unstructured"
@@ -287,12 +329,15 @@ class _Unstructured(BasePruningMethod):
 class RandomUnstructured(_Unstructured):
     """A rule that prunes random elements.
 
-    Args:
-        amount: the number of elements or channels, or the fraction of them.
+    Parameters
+    ----------
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
 
-    Examples:
-        >>> nn.utils.prune.RandomUnstructured(1).prune(torch.ones(3)).sum()
-        tensor(2.)
+    Examples
+    --------
+    >>> nn.utils.prune.RandomUnstructured(1).prune(torch.ones(3)).sum()
+    tensor(2.)
     """
 
     def _keys(self, t: Any) -> Any:
@@ -302,12 +347,15 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """A rule that prunes the elements with the smallest absolute values.
 
-    Args:
-        amount: the number of elements or channels, or the fraction of them.
+    Parameters
+    ----------
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
 
-    Examples:
-        >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
-        tensor([ 0., -3.])
+    Examples
+    --------
+    >>> nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, -3.0]))
+    tensor([ 0., -3.])
     """
 
     def _keys(self, t: Any) -> Any:
@@ -317,13 +365,17 @@ class L1Unstructured(_Unstructured):
 class RandomStructured(BasePruningMethod):
     """A rule that prunes random channels along a dimension.
 
-    Args:
-        amount: the number of elements or channels, or the fraction of them.
-        dim: the dimension of the channels.
+    Parameters
+    ----------
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
+    dim : int, default -1
+        The dimension of the channels.
 
-    Examples:
-        >>> nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
-        tensor(2.)
+    Examples
+    --------
+    >>> nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
+    tensor(2.)
     """
 
     PRUNING_TYPE = "structured"
@@ -348,15 +400,20 @@ class RandomStructured(BasePruningMethod):
 class LnStructured(RandomStructured):
     """A rule that prunes the channels along a dimension that have the smallest norms.
 
-    Args:
-        amount: the number of elements or channels, or the fraction of them.
-        n: the order of the norm.
-        dim: the dimension of the channels.
+    Parameters
+    ----------
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
+    n : int
+        The order of the norm.
+    dim : int, default -1
+        The dimension of the channels.
 
-    Examples:
-        >>> nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[1.0, 0.0], [3.0, 4.0]]))
-        tensor([[0., 0.],
-                [3., 4.]])
+    Examples
+    --------
+    >>> nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[1.0, 0.0], [3.0, 4.0]]))
+    tensor([[0., 0.],
+            [3., 4.]])
     """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
@@ -373,12 +430,15 @@ class LnStructured(RandomStructured):
 class CustomFromMask(BasePruningMethod):
     """A rule that prunes by a mask.
 
-    Args:
-        mask: the mask, of the parameter's shape.
+    Parameters
+    ----------
+    mask : Tensor
+        The mask, of the parameter's shape.
 
-    Examples:
-        >>> nn.utils.prune.CustomFromMask(torch.tensor([1, 0])).prune(torch.tensor([5.0, 6.0]))
-        tensor([5., 0.])
+    Examples
+    --------
+    >>> nn.utils.prune.CustomFromMask(torch.tensor([1, 0])).prune(torch.tensor([5.0, 6.0]))
+    tensor([5., 0.])
     """
 
     PRUNING_TYPE = "global"
@@ -393,16 +453,22 @@ class CustomFromMask(BasePruningMethod):
 def identity(module: Any, name: str) -> Any:
     """Gives a parameter a mask without pruning it.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.identity(nn.Linear(2, 1), "weight").weight_mask
-        tensor([[1., 1.]])
+    Examples
+    --------
+    >>> nn.utils.prune.identity(nn.Linear(2, 1), "weight").weight_mask
+    tensor([[1., 1.]])
     """
     Identity.apply(module, name)
     return module
@@ -411,17 +477,24 @@ def identity(module: Any, name: str) -> Any:
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     """Prunes random elements of a parameter.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        amount: the number of elements or channels, or the fraction of them.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.random_unstructured(nn.Linear(2, 1), "weight", amount=1).weight_mask.sum()
-        tensor(1.)
+    Examples
+    --------
+    >>> nn.utils.prune.random_unstructured(nn.Linear(2, 1), "weight", amount=1).weight_mask.sum()
+    tensor(1.)
     """
     RandomUnstructured.apply(module, name, amount=amount)
     return module
@@ -430,18 +503,26 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
     """Prunes the elements of a parameter with the smallest absolute values.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        amount: the number of elements or channels, or the fraction of them.
-        importance_scores: scores in place of the parameter's values, of its shape.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
+    importance_scores : Tensor, optional
+        Scores in place of the parameter's values, of its shape.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=0.5).weight_mask.sum()
-        tensor(1.)
+    Examples
+    --------
+    >>> nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=0.5).weight_mask.sum()
+    tensor(1.)
     """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
@@ -450,18 +531,26 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     """Prunes random channels of a parameter.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        amount: the number of elements or channels, or the fraction of them.
-        dim: the dimension of the channels.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
+    dim : int
+        The dimension of the channels.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.random_structured(nn.Linear(2, 2), "weight", amount=1, dim=0).weight_mask.sum()
-        tensor(2.)
+    Examples
+    --------
+    >>> nn.utils.prune.random_structured(nn.Linear(2, 2), "weight", amount=1, dim=0).weight_mask.sum()
+    tensor(2.)
     """
     RandomStructured.apply(module, name, amount=amount, dim=dim)
     return module
@@ -470,20 +559,30 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
     """Prunes the channels of a parameter with the smallest norms.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        amount: the number of elements or channels, or the fraction of them.
-        n: the order of the norm.
-        dim: the dimension of the channels.
-        importance_scores: scores in place of the parameter's values, of its shape.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    amount : int or float
+        The number of elements or channels, or the fraction of them.
+    n : int
+        The order of the norm.
+    dim : int
+        The dimension of the channels.
+    importance_scores : Tensor, optional
+        Scores in place of the parameter's values, of its shape.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.ln_structured(nn.Linear(2, 2), "weight", amount=1, n=2, dim=0).weight_mask.sum()
-        tensor(2.)
+    Examples
+    --------
+    >>> nn.utils.prune.ln_structured(nn.Linear(2, 2), "weight", amount=1, n=2, dim=0).weight_mask.sum()
+    tensor(2.)
     """
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
@@ -492,17 +591,24 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
 def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     """Prunes a parameter by a mask.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
-        mask: the mask, of the parameter's shape.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
+    mask : Tensor
+        The mask, of the parameter's shape.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Examples:
-        >>> nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "weight", torch.tensor([[1, 0]])).weight_mask
-        tensor([[1., 0.]])
+    Examples
+    --------
+    >>> nn.utils.prune.custom_from_mask(nn.Linear(2, 1), "weight", torch.tensor([[1, 0]])).weight_mask
+    tensor([[1., 0.]])
     """
     CustomFromMask.apply(module, name, mask=mask)
     return module
@@ -512,21 +618,29 @@ def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: A
                         **kwargs: Any) -> None:  # fmt: skip
     """Prunes several parameters together. The selected elements may lie in any of them.
 
-    Args:
-        parameters: pairs of a module and a parameter's name.
-        pruning_method: the class of an unstructured rule.
-        importance_scores: scores in place of the parameters' values, by pair.
-        **kwargs: the arguments of the rule.
+    Parameters
+    ----------
+    parameters : iterable of tuples
+        Pairs of a module and a parameter's name.
+    pruning_method : type
+        The class of an unstructured rule.
+    importance_scores : Tensor, optional
+        Scores in place of the parameters' values, by pair.
+    **kwargs : any
+        The arguments of the rule.
 
-    Raises:
-        TypeError: for a structured rule.
+    Raises
+    ------
+    TypeError
+        For a structured rule.
 
-    Examples:
-        >>> first, second = nn.Linear(2, 2), nn.Linear(2, 2)
-        >>> nn.utils.prune.global_unstructured(
-        ...     [(first, "weight"), (second, "weight")], nn.utils.prune.L1Unstructured, amount=2)
-        >>> first.weight_mask.sum() + second.weight_mask.sum()
-        tensor(6.)
+    Examples
+    --------
+    >>> first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    >>> nn.utils.prune.global_unstructured(
+    ...     [(first, "weight"), (second, "weight")], nn.utils.prune.L1Unstructured, amount=2)
+    >>> first.weight_mask.sum() + second.weight_mask.sum()
+    tensor(6.)
     """
     if pruning_method.PRUNING_TYPE != "unstructured":
         raise TypeError(f"Only unstructured PRUNING_TYPE supported for the pruning_method {pruning_method}")
@@ -548,20 +662,28 @@ def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: A
 def remove(module: Any, name: str) -> Any:
     """Makes the pruning of a parameter permanent.
 
-    Args:
-        module: the module.
-        name: the name of the parameter.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    name : str
+        The name of the parameter.
 
-    Returns:
+    Returns
+    -------
+    Module
         The module.
 
-    Raises:
-        ValueError: if the parameter is not pruned.
+    Raises
+    ------
+    ValueError
+        If the parameter is not pruned.
 
-    Examples:
-        >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
-        >>> nn.utils.prune.is_pruned(nn.utils.prune.remove(layer, "weight"))
-        False
+    Examples
+    --------
+    >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
+    >>> nn.utils.prune.is_pruned(nn.utils.prune.remove(layer, "weight"))
+    False
     """
     for number, rule in _rules_of(module, name).items():
         rule.remove(module)
@@ -573,15 +695,19 @@ def remove(module: Any, name: str) -> Any:
 def is_pruned(module: Any) -> bool:
     """Returns True if a parameter of a module or a submodule is pruned.
 
-    Args:
-        module: the module.
+    Parameters
+    ----------
+    module : Module
+        The module.
 
-    Returns:
-        A bool.
+    Returns
+    -------
+    bool
 
-    Examples:
-        >>> nn.utils.prune.is_pruned(nn.Linear(2, 1))
-        False
+    Examples
+    --------
+    >>> nn.utils.prune.is_pruned(nn.Linear(2, 1))
+    False
     """
     return any(_rules(part) for part in module.modules())
 

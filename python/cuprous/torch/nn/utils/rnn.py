@@ -17,15 +17,21 @@ from cuprous.torch._types import DTYPES
 class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"))):
     """Sequences sorted by decreasing length, stored step by step: first the first elements of all sequences.
 
-    Args:
-        data: all elements, a tensor of shape (elements, ...).
-        batch_sizes: the number of sequences that have an element at each step, int64 on the CPU.
-        sorted_indices: the order of the sequences; None if they were already sorted.
-        unsorted_indices: its inverse; None if they were already sorted.
+    Parameters
+    ----------
+    data : Tensor
+        All elements, a tensor of shape (elements, ...).
+    batch_sizes : int, optional
+        The number of sequences that have an element at each step, int64 on the CPU.
+    sorted_indices : int, optional
+        The order of the sequences; None if they were already sorted.
+    unsorted_indices : Tensor, optional
+        Its inverse; None if they were already sorted.
 
-    Examples:
-        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
-        tensor([2, 1])
+    Examples
+    --------
+    >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
+    tensor([2, 1])
     """
 
     __slots__ = ()
@@ -44,16 +50,21 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Casts the data to another dtype, or moves it to another device.
 
-        Args:
-            *args: the arguments of `Tensor.to`.
-            **kwargs: its keyword arguments.
+        Parameters
+        ----------
+        *args : any
+            The arguments of `Tensor.to`.
+        **kwargs : any
+            Its keyword arguments.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).to(torch.float32).data
-            tensor([1., 2.])
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).to(torch.float32).data
+        tensor([1., 2.])
         """
         data = self.data.to(*args, **kwargs)
         return self if data is self.data else self._with_data(data)
@@ -61,91 +72,110 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
         """Moves the data to a GPU.
 
-        Args:
-            *args: the arguments of `Tensor.cuda`.
-            **kwargs: its keyword arguments.
+        Parameters
+        ----------
+        *args : any
+            The arguments of `Tensor.cuda`.
+        **kwargs : any
+            Its keyword arguments.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Raises:
-            RuntimeError: on a machine without a GPU.
+        Raises
+        ------
+        RuntimeError
+            On a machine without a GPU.
 
-        Examples:
-            >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2])])
-            >>> packed = packed.cuda() if torch.cuda.is_available() else packed
+        Examples
+        --------
+        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2])])
+        >>> packed = packed.cuda() if torch.cuda.is_available() else packed
         """
         return self._with_data(self.data.cuda(*args, **kwargs))
 
     def cpu(self) -> PackedSequence:
         """Moves the data to host memory.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).cpu().data
-            tensor([1, 2])
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).cpu().data
+        tensor([1, 2])
         """
         return self.to("cpu")
 
     def float(self) -> PackedSequence:
         """Casts the data to float32.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).float().data
-            tensor([1., 2.])
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).float().data
+        tensor([1., 2.])
         """
         return self._with_data(self.data.float())
 
     def double(self) -> PackedSequence:
         """Casts the data to float64.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).double().data.dtype
-            torch.float64
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).double().data.dtype
+        torch.float64
         """
         return self._with_data(self.data.double())
 
     def half(self) -> PackedSequence:
         """Casts the data to float16.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).half().data.dtype
-            torch.float16
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).half().data.dtype
+        torch.float16
         """
         return self._with_data(self.data.half())
 
     def pin_memory(self) -> PackedSequence:
         """Copies the data to page-locked memory.
 
-        Returns:
-            A `PackedSequence`.
+        Returns
+        -------
+        PackedSequence
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).pin_memory().data
-            tensor([1, 2])
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).pin_memory().data
+        tensor([1, 2])
         """
         return self._with_data(self.data.pin_memory())
 
     def is_pinned(self) -> bool:
         """Returns true if the data is in page-locked memory.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).is_pinned()
-            False
+        Examples
+        --------
+        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2])]).is_pinned()
+        False
         """
         return bool(self.data.is_pinned())
 
@@ -158,15 +188,20 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """Returns the inverse permutation.
 
-    Args:
-        permutation: the permutation, an int64 vector; None is returned as it is.
+    Parameters
+    ----------
+    permutation : Tensor or None
+        The permutation, an int64 vector; None is returned as it is.
 
-    Returns:
+    Returns
+    -------
+    Tensor or None
         An int64 vector.
 
-    Examples:
-        >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
-        tensor([1, 2, 0])
+    Examples
+    --------
+    >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
     """
     return None if permutation is None else permutation.argsort()
 
@@ -185,22 +220,31 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Packs a padded block of sequences.
 
-    Args:
-        input: a tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
-        lengths: the length of each sequence.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        enforce_sorted: whether lengths have to decrease; sequences are sorted otherwise.
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
+    lengths : int
+        The length of each sequence.
+    batch_first : bool, default False
+        Whether the batch is the first dimension; the steps are otherwise.
+    enforce_sorted : bool, default True
+        Whether lengths have to decrease; sequences are sorted otherwise.
 
-    Returns:
-        A `PackedSequence`.
+    Returns
+    -------
+    PackedSequence
 
-    Raises:
-        RuntimeError: for lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
+    Raises
+    ------
+    RuntimeError
+        For lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
 
-    Examples:
-        >>> packed = nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
-        >>> packed.data
-        tensor([1, 3, 2])
+    Examples
+    --------
+    >>> packed = nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
+    >>> packed.data
+    tensor([1, 3, 2])
     """
     x = input.transpose(0, 1) if batch_first else input
     sizes = _host(lengths)
@@ -243,20 +287,28 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
                         total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Returns the padded block of sequences, and their lengths.
 
-    Args:
-        sequence: the packed sequences.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        padding_value: what fills the block after the ends of sequences.
-        total_length: the number of steps, by default the largest length.
+    Parameters
+    ----------
+    sequence : PackedSequence
+        The packed sequences.
+    batch_first : bool, default False
+        Whether the batch is the first dimension; the steps are otherwise.
+    padding_value : float, default 0.0
+        What fills the block after the ends of sequences.
+    total_length : int, optional
+        The number of steps, by default the largest length.
 
-    Returns:
+    Returns
+    -------
+    pair of Tensors
         The pair of a tensor of shape (T, B, ...) or (B, T, ...) and an int64 vector on the CPU.
 
-    Examples:
-        >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
-        >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
-        (tensor([[1, 2],
-                [3, 0]]), tensor([2, 1]))
+    Examples
+    --------
+    >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    (tensor([[1, 2],
+            [3, 0]]), tensor([2, 1]))
     """
     data, counts = sequence.data, _host(sequence.batch_sizes)
     steps, batch, rest = len(counts), counts[0], data.dims[1:]
@@ -286,19 +338,27 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
                  padding_side: str = "right") -> Tensor:  # fmt: skip
     """Returns sequences as a padded block.
 
-    Args:
-        sequences: tensors of shape (length, ...).
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
-        padding_value: what fills the block beside the sequences.
-        padding_side: "right" or "left".
+    Parameters
+    ----------
+    sequences : iterable of Tensors
+        Tensors of shape (length, ...).
+    batch_first : bool, default False
+        Whether the batch is the first dimension; the steps are otherwise.
+    padding_value : float, default 0.0
+        What fills the block beside the sequences.
+    padding_side : {"right", "left"}, default "right"
+        "right" or "left".
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor of shape (longest, B, ...), or (B, longest, ...) with `batch_first`.
 
-    Examples:
-        >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
-        tensor([[1, 2],
-                [3, 0]])
+    Examples
+    --------
+    >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
+    tensor([[1, 2],
+            [3, 0]])
     """
     parts = list(sequences)
     if not parts:
@@ -318,17 +378,23 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
     """Returns the sequences of a padded block.
 
-    Args:
-        padded_sequences: a tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
-        lengths: the length of each sequence.
-        batch_first: whether the batch is the first dimension; the steps are otherwise.
+    Parameters
+    ----------
+    padded_sequences : Tensor
+        A tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
+    lengths : int
+        The length of each sequence.
+    batch_first : bool, default False
+        Whether the batch is the first dimension; the steps are otherwise.
 
-    Returns:
-        A list of tensors.
+    Returns
+    -------
+    list of Tensors
 
-    Examples:
-        >>> nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
-        [tensor([1, 2]), tensor([3])]
+    Examples
+    --------
+    >>> nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
+    [tensor([1, 2]), tensor([3])]
     """
     x = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [x[k, :n] for k, n in enumerate(_host(lengths))]
@@ -337,16 +403,21 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Packs sequences.
 
-    Args:
-        sequences: tensors of shape (length, ...).
-        enforce_sorted: whether lengths have to decrease; sequences are sorted otherwise.
+    Parameters
+    ----------
+    sequences : sequence of Tensors
+        Tensors of shape (length, ...).
+    enforce_sorted : bool, default True
+        Whether lengths have to decrease; sequences are sorted otherwise.
 
-    Returns:
-        A `PackedSequence`.
+    Returns
+    -------
+    PackedSequence
 
-    Examples:
-        >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
-        tensor([1, 3, 2])
+    Examples
+    --------
+    >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
+    tensor([1, 3, 2])
     """
     lengths = [x.dims[0] for x in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
@@ -355,15 +426,19 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """Returns the sequences of a packed sequence.
 
-    Args:
-        packed_sequences: the packed sequences.
+    Parameters
+    ----------
+    packed_sequences : PackedSequence
+        The packed sequences.
 
-    Returns:
-        A list of tensors.
+    Returns
+    -------
+    list of Tensors
 
-    Examples:
-        >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
-        [tensor([1, 2]), tensor([3])]
+    Examples
+    --------
+    >>> nn.utils.rnn.unpack_sequence(nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
+    [tensor([1, 2]), tensor([3])]
     """
     return unpad_sequence(*pad_packed_sequence(packed_sequences))
 

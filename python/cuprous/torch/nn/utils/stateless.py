@@ -13,26 +13,39 @@ def functional_call(module: Module, parameters_and_buffers: Any, args: Any = Non
                     tie_weights: bool = True, strict: bool = False) -> Any:  # fmt: skip
     """Calls a module with other tensors, by dotted names, in place of its own.
 
-    Args:
-        module: the module.
-        parameters_and_buffers: the tensors by name, a dict or several.
-        args: the argument, or a tuple of arguments.
-        kwargs: the keyword arguments.
-        tie_weights: whether a tensor that a module has under several names is replaced under all of them.
-        strict: whether exactly the names of the module's tensors have to be given.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    parameters_and_buffers : Tensor
+        The tensors by name, a dict or several.
+    args : object, optional
+        The argument, or a tuple of arguments.
+    kwargs : dict, optional
+        The keyword arguments.
+    tie_weights : bool, default True
+        Whether a tensor that a module has under several names is replaced under all of them.
+    strict : bool, default False
+        Whether exactly the names of the module's tensors have to be given.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The result of the module.
 
-    Raises:
-        KeyError: for unknown names.
-        RuntimeError: if `strict` is not satisfied.
+    Raises
+    ------
+    KeyError
+        For unknown names.
+    RuntimeError
+        If `strict` is not satisfied.
 
-    Examples:
-        >>> layer = nn.Linear(2, 1)
-        >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
-        >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
-        tensor([7.])
+    Examples
+    --------
+    >>> layer = nn.Linear(2, 1)
+    >>> weights = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}
+    >>> torch.func.functional_call(layer, weights, torch.tensor([3.0, 4.0]))
+    tensor([7.])
     """
     given: dict[str, Tensor] = {}
     dicts = parameters_and_buffers

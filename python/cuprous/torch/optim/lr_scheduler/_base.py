@@ -14,20 +14,24 @@ class LRScheduler:
     A subclass computes the rates of step `last_epoch` in `get_lr`, usually from the current rates, so that several
     schedulers can be combined. If a formula gives the rates without the current ones, it is `_closed_form`.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
-        ...     def get_lr(self):
-        ...         return [group["lr"] * (0.5 if self.last_epoch else 1.0) for group in self.optimizer.param_groups]
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-        >>> scheduler = Halving(optimizer)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> optimizer.param_groups[0]["lr"]
-        0.05
+    Examples
+    --------
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [group["lr"] * (0.5 if self.last_epoch else 1.0) for group in self.optimizer.param_groups]
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+    >>> scheduler = Halving(optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> optimizer.param_groups[0]["lr"]
+    0.05
     """
 
     #: Attributes that `state_dict` excludes.
@@ -60,16 +64,21 @@ class LRScheduler:
     def get_lr(self) -> list[Any]:
         """Returns the rates of step `last_epoch`. It is called by `step`.
 
-        Returns:
+        Returns
+        -------
+        list
             A list of one rate for each group.
 
-        Raises:
-            NotImplementedError: unless a subclass implements it.
+        Raises
+        ------
+        NotImplementedError
+            Unless a subclass implements it.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).get_lr()
-            [0.1]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).get_lr()
+        [0.1]
         """
         raise NotImplementedError
 
@@ -80,29 +89,35 @@ class LRScheduler:
     def get_last_lr(self) -> list[Any]:
         """Returns the rates that were set last.
 
-        Returns:
+        Returns
+        -------
+        list
             A list of one rate for each group.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
-            [0.05]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
+        [0.05]
         """
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
         """Sets the rates of the next epoch.
 
-        Args:
-            epoch: an epoch to set the rates of instead.
+        Parameters
+        ----------
+        epoch : int, optional
+            An epoch to set the rates of instead.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
-            >>> optimizer.step()
-            >>> scheduler.step()
-            >>> scheduler.get_last_lr()
-            [0.05]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.05]
         """
         self._step_count += 1
         if self._step_count == 2 and not (self._warned or getattr(self.optimizer, "_opt_called", True)):
@@ -130,28 +145,33 @@ class LRScheduler:
     def state_dict(self) -> dict[str, Any]:
         """Returns the state, without the optimizer.
 
-        Returns:
-            A dict.
+        Returns
+        -------
+        dict
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> torch.optim.lr_scheduler.StepLR(optimizer, step_size=3).state_dict()["step_size"]
-            3
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> torch.optim.lr_scheduler.StepLR(optimizer, step_size=3).state_dict()["step_size"]
+        3
         """
         return {name: value for name, value in self.__dict__.items() if name not in self._not_saved}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores a state.
 
-        Args:
-            state_dict: what `state_dict` returned.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
-            >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3)
-            >>> scheduler.load_state_dict({"step_size": 5})
-            >>> scheduler.step_size
-            5
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1)
+        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3)
+        >>> scheduler.load_state_dict({"step_size": 5})
+        >>> scheduler.step_size
+        5
         """
         self.__dict__.update(state_dict)
 
@@ -165,8 +185,10 @@ def own_values(functions: list[Any]) -> list[Any]:
 def one_each(name: str, given: Any, optimizer: Optimizer) -> list[Any]:
     """Returns a value for each group, from one value for all or from a sequence.
 
-    Raises:
-        ValueError: if the number of values differs from that of the groups.
+    Raises
+    ------
+    ValueError
+        If the number of values differs from that of the groups.
     """
     groups = len(optimizer.param_groups)
     if not isinstance(given, (list, tuple)):

@@ -31,28 +31,33 @@ class _Combined(LRScheduler):
     def state_dict(self) -> dict[str, Any]:
         """Returns the state, without the optimizer, with the states of the schedulers.
 
-        Returns:
-            A dict.
+        Returns
+        -------
+        dict
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-            >>> len(torch.optim.lr_scheduler.ChainedScheduler([decay]).state_dict()["_schedulers"])
-            1
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> len(torch.optim.lr_scheduler.ChainedScheduler([decay]).state_dict()["_schedulers"])
+        1
         """
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores a state.
 
-        Args:
-            state_dict: what `state_dict` returned.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([decay])
-            >>> scheduler.load_state_dict(scheduler.state_dict())
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([decay])
+        >>> scheduler.load_state_dict(scheduler.state_dict())
         """
         state = dict(state_dict)
         for scheduler, own in zip(self._schedulers, state.pop("_schedulers"), strict=True):
@@ -63,25 +68,33 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """A scheduler that runs others one after another. At each milestone the next one starts from its beginning.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        schedulers: the schedulers, all of the same optimizer.
-        milestones: the steps at which the next scheduler starts, one less than schedulers.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    schedulers : sequence of LRScheduler
+        The schedulers, all of the same optimizer.
+    milestones : sequence of ints
+        The steps at which the next scheduler starts, one less than schedulers.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for schedulers of other optimizers, or another number of milestones.
+    Raises
+    ------
+    ValueError
+        For schedulers of other optimizers, or another number of milestones.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
-        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
-        >>> for _ in range(3):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int],
@@ -107,15 +120,16 @@ class SequentialLR(_Combined):
     def step(self) -> None:  # type: ignore[override]
         """Sets the rates of the next epoch.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
-            >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-            >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
-            >>> optimizer.step()
-            >>> scheduler.step()
-            >>> scheduler.get_last_lr()
-            [0.1]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> warmup = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+        >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, decay], milestones=[2])
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.1]
         """
         self.last_epoch += 1
         position = bisect_right(self._milestones, self.last_epoch)
@@ -130,22 +144,28 @@ class SequentialLR(_Combined):
 class ChainedScheduler(_Combined):
     """A scheduler that applies several at once. Each modifies the rates of the one before.
 
-    Args:
-        schedulers: the schedulers, all of the same optimizer.
-        optimizer: the optimizer, whose rates are set.
+    Parameters
+    ----------
+    schedulers : sequence of LRScheduler
+        The schedulers, all of the same optimizer.
+    optimizer : Optimizer, optional
+        The optimizer, whose rates are set.
 
-    Raises:
-        ValueError: for no schedulers, or schedulers of other optimizers.
+    Raises
+    ------
+    ValueError
+        For no schedulers, or schedulers of other optimizers.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([
-        ...     torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=5),
-        ...     torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.05]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler([
+    ...     torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=5),
+    ...     torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.05]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
@@ -155,14 +175,15 @@ class ChainedScheduler(_Combined):
     def step(self) -> None:  # type: ignore[override]
         """Sets the rates of the next epoch.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler(
-            ...     [torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
-            >>> optimizer.step()
-            >>> scheduler.step()
-            >>> scheduler.get_last_lr()
-            [0.5]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ChainedScheduler(
+        ...     [torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)])
+        >>> optimizer.step()
+        >>> scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.5]
         """
         for scheduler in self._schedulers:
             scheduler.step()
@@ -172,28 +193,41 @@ class ChainedScheduler(_Combined):
 class ReduceLROnPlateau(LRScheduler):
     """A scheduler that lowers the rate when a metric has not improved for some steps.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        mode: "min" if a lower metric is better, "max" if a higher one is.
-        factor: the factor of the rates.
-        patience: the number of steps without an improvement that are allowed.
-        threshold: the least improvement that counts.
-        threshold_mode: "rel" for an improvement relative to the best metric, "abs" for an absolute one.
-        cooldown: the number of steps after a reduction before counting begins again.
-        min_lr: the least rate, or one for each group.
-        eps: the least change of a rate.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    mode : str, default "min"
+        "min" if a lower metric is better, "max" if a higher one is.
+    factor : float, default 0.1
+        The factor of the rates.
+    patience : int, default 10
+        The number of steps without an improvement that are allowed.
+    threshold : float, default 0.0001
+        The least improvement that counts.
+    threshold_mode : str, default "rel"
+        "rel" for an improvement relative to the best metric, "abs" for an absolute one.
+    cooldown : int, default 0
+        The number of steps after a reduction before counting begins again.
+    min_lr : int or sequence of ints, default 0
+        The least rate, or one for each group.
+    eps : float, default 1e-08
+        The least change of a rate.
 
-    Raises:
-        ValueError: for a factor of at least 1, or another mode.
+    Raises
+    ------
+    ValueError
+        For a factor of at least 1, or another mode.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
-        >>> for loss in (3.0, 3.0, 3.0):
-        ...     optimizer.step()
-        ...     scheduler.step(loss)
-        >>> scheduler.get_last_lr()
-        [0.1]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for loss in (3.0, 3.0, 3.0):
+    ...     optimizer.step()
+    ...     scheduler.step(loss)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
@@ -218,17 +252,22 @@ class ReduceLROnPlateau(LRScheduler):
     def is_better(self, a: float, best: float) -> bool:
         """Returns True if a value improves on the best one by more than the threshold.
 
-        Args:
-            a: the value.
-            best: the best value.
+        Parameters
+        ----------
+        a : float
+            The value.
+        best : float
+            The best value.
 
-        Returns:
-            A bool.
+        Returns
+        -------
+        bool
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer).is_better(0.5, 1.0)
-            True
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer).is_better(0.5, 1.0)
+        True
         """
         sign = -1 if self.mode == "min" else 1
         if self.threshold_mode == "abs":
@@ -243,18 +282,22 @@ class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
         """Compares a metric with the best one, and lowers the rates if it has not improved for too long.
 
-        Args:
-            metrics: the metric, a number or a tensor of one element.
-            epoch: the index of the step, by default the next one.
+        Parameters
+        ----------
+        metrics : Tensor or number
+            The metric, a number or a tensor of one element.
+        epoch : int, optional
+            The index of the step, by default the next one.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
-            >>> for loss in (3.0, 4.0):
-            ...     optimizer.step()
-            ...     scheduler.step(loss)
-            >>> scheduler.get_last_lr()
-            [0.1]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+        >>> for loss in (3.0, 4.0):
+        ...     optimizer.step()
+        ...     scheduler.step(loss)
+        >>> scheduler.get_last_lr()
+        [0.1]
         """
         value = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch

@@ -32,33 +32,50 @@ _CYCLES: dict[str, tuple[Callable[[float, float], float], str]] = {
 class CyclicLR(LRScheduler):
     """A scheduler that varies the rate between two bounds (Smith, 2017). The momentum varies inversely.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        base_lr: the lower bound, or one for each group.
-        max_lr: the upper bound, or one for each group.
-        step_size_up: the number of steps from the lower to the upper bound.
-        step_size_down: the number of steps back, by default the same.
-        mode: "triangular", "triangular2" to halve the amplitude with each cycle, or "exp_range" to multiply it by
-            `gamma` with each step.
-        gamma: the factor of "exp_range".
-        scale_fn: a function of the cycle or step that gives the amplitude, in place of `mode`.
-        scale_mode: "cycle" or "iterations", the argument of `scale_fn`.
-        cycle_momentum: whether the momentum varies.
-        base_momentum: the lower bound of the momentum, or one for each group.
-        max_momentum: the upper bound of the momentum, or one for each group.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    base_lr : Tensor
+        The lower bound, or one for each group.
+    max_lr : Tensor
+        The upper bound, or one for each group.
+    step_size_up : int, default 2000
+        The number of steps from the lower to the upper bound.
+    step_size_down : int, optional
+        The number of steps back, by default the same.
+    mode : str, default "triangular"
+        "triangular", "triangular2" to halve the amplitude with each cycle, or "exp_range" to multiply it by `gamma`
+        with each step.
+    gamma : float, default 1.0
+        The factor of "exp_range".
+    scale_fn : callable, optional
+        A function of the cycle or step that gives the amplitude, in place of `mode`.
+    scale_mode : str, default "cycle"
+        "cycle" or "iterations", the argument of `scale_fn`.
+    cycle_momentum : bool, default True
+        Whether the momentum varies.
+    base_momentum : float or sequence of floats, default 0.8
+        The lower bound of the momentum, or one for each group.
+    max_momentum : float or sequence of floats, default 0.9
+        The upper bound of the momentum, or one for each group.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for another mode, or an optimizer without momentum.
+    Raises
+    ------
+    ValueError
+        For another mode, or an optimizer without momentum.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
-        >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
-        >>> for _ in range(2):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     _not_saved = ("optimizer", "scale_fn")
@@ -110,33 +127,51 @@ class OneCycleLR(LRScheduler):
     """A scheduler that raises the rate once, and then lowers it to almost zero (Smith and Topin, 2019). The momentum
     varies inversely.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        max_lr: the highest rate, or one for each group.
-        total_steps: the number of steps.
-        epochs: the number of epochs, in place of `total_steps`.
-        steps_per_epoch: the number of steps of an epoch.
-        pct_start: the part of the steps in which the rate rises.
-        anneal_strategy: "cos" or "linear".
-        cycle_momentum: whether the momentum varies.
-        base_momentum: the lower bound of the momentum, or one for each group.
-        max_momentum: the upper bound of the momentum, or one for each group.
-        div_factor: the ratio of the highest rate and the first one.
-        final_div_factor: the ratio of the first rate and the last one.
-        three_phase: whether the rate falls to the first one before it falls to the last one.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    max_lr : float or list of floats
+        The highest rate, or one for each group.
+    total_steps : int, optional
+        The number of steps.
+    epochs : int, optional
+        The number of epochs, in place of `total_steps`.
+    steps_per_epoch : int, optional
+        The number of steps of an epoch.
+    pct_start : float, default 0.3
+        The part of the steps in which the rate rises.
+    anneal_strategy : {"cos", "linear"}, default "cos"
+        "cos" or "linear".
+    cycle_momentum : bool, default True
+        Whether the momentum varies.
+    base_momentum : float or sequence of floats, default 0.85
+        The lower bound of the momentum, or one for each group.
+    max_momentum : float or sequence of floats, default 0.95
+        The upper bound of the momentum, or one for each group.
+    div_factor : float, default 25.0
+        The ratio of the highest rate and the first one.
+    final_div_factor : float, default 10000.0
+        The ratio of the first rate and the last one.
+    three_phase : bool, default False
+        Whether the rate falls to the first one before it falls to the last one.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: without a number of steps, for another strategy, or an optimizer without momentum.
+    Raises
+    ------
+    ValueError
+        Without a number of steps, for another strategy, or an optimizer without momentum.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
-        >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
-        >>> for _ in range(2):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [1.0]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
@@ -191,16 +226,21 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         """Returns the rates of step `last_epoch`, and sets the momenta.
 
-        Returns:
+        Returns
+        -------
+        list
             A list of one rate for each group.
 
-        Raises:
-            ValueError: after the last step.
+        Raises
+        ------
+        ValueError
+            After the last step.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
-            >>> torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10).get_lr()
-            [0.040000000000000036]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
+        >>> torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10).get_lr()
+        [0.040000000000000036]
         """
         step = self.last_epoch
         if step > self.total_steps:

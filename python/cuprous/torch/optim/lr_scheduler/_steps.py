@@ -23,26 +23,31 @@ class _ByFunctions(LRScheduler):
         """Returns the state, without the optimizer and plain functions. Functions that are objects are saved with their
         attributes.
 
-        Returns:
-            A dict.
+        Returns
+        -------
+        dict
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step).state_dict()["lr_lambdas"]
-            [None]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step).state_dict()["lr_lambdas"]
+        [None]
         """
         return {**super().state_dict(), "lr_lambdas": own_values(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restores a state.
 
-        Args:
-            state_dict: what `state_dict` returned.
+        Parameters
+        ----------
+        state_dict : dict
+            What `state_dict` returned.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
-            >>> scheduler.load_state_dict(scheduler.state_dict())
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+        >>> scheduler.load_state_dict(scheduler.state_dict())
         """
         state = dict(state_dict)
         for function, own in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
@@ -54,21 +59,28 @@ class _ByFunctions(LRScheduler):
 class LambdaLR(_ByFunctions):
     """A scheduler that sets the first rate times a function of the step.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        lr_lambda: the function, or one for each group.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    lr_lambda : callable
+        The function, or one for each group.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for another number of functions than groups.
+    Raises
+    ------
+    ValueError
+        For another number of functions than groups.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0.5**step)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def get_lr(self) -> list[Any]:
@@ -78,21 +90,28 @@ class LambdaLR(_ByFunctions):
 class MultiplicativeLR(_ByFunctions):
     """A scheduler that multiplies the rate by a function of the step.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        lr_lambda: the function, or one for each group.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    lr_lambda : callable
+        The function, or one for each group.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for another number of functions than groups.
+    Raises
+    ------
+    ValueError
+        For another number of functions than groups.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda step: 0.5)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def get_lr(self) -> list[Any]:
@@ -104,20 +123,26 @@ class MultiplicativeLR(_ByFunctions):
 class StepLR(LRScheduler):
     """A scheduler that multiplies the rate by a factor after each number of steps.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        step_size: the number of steps.
-        gamma: the factor.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    step_size : int
+        The number of steps.
+    gamma : float, default 0.1
+        The factor.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
-        >>> for _ in range(3):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -134,20 +159,26 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """A scheduler that multiplies the rate by a factor at each milestone.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        milestones: the steps.
-        gamma: the factor.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    milestones : iterable of ints
+        The steps.
+    gamma : float, default 0.1
+        The factor.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
-        >>> for _ in range(3):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.25]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 2], gamma=0.5)
+    >>> for _ in range(3):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.25]
     """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1,
@@ -166,16 +197,22 @@ class MultiStepLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """A scheduler that multiplies the rate by a factor for some steps.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        factor: the factor.
-        total_iters: the number of steps.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    factor : float, optional
+        The factor.
+    total_iters : int, default 5
+        The number of steps.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5).get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -197,20 +234,27 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     """A scheduler that multiplies the rate by a factor that changes linearly.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        start_factor: the first factor.
-        end_factor: the last factor.
-        total_iters: the number of steps.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    start_factor : float, optional
+        The first factor.
+    end_factor : float, default 1.0
+        The last factor.
+    total_iters : int, default 5
+        The number of steps.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.75]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.75]
     """
 
     def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -239,18 +283,23 @@ class LinearLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """A scheduler that multiplies the rate by a factor at each step.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        gamma: the factor.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    gamma : float
+        The factor.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -267,19 +316,25 @@ class ExponentialLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     """A scheduler that sets the first rate times `(1 - step / total_iters) ** power`, which ends at 0.
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        total_iters: the number of steps.
-        power: the exponent.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    total_iters : int, default 5
+        The number of steps.
+    power : float, default 1.0
+        The exponent.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.75]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.75]
     """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
@@ -300,19 +355,25 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """A scheduler that lowers the rate by half a cosine wave, and then raises it again (Loshchilov and Hutter, 2017).
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        T_max: the number of steps of half a wave.
-        eta_min: the lowest rate.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    T_max : int
+        The number of steps of half a wave.
+    eta_min : float, default 0.0
+        The lowest rate.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
-        >>> optimizer.step()
-        >>> scheduler.step()
-        >>> scheduler.get_last_lr()
-        [0.5]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -341,24 +402,33 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """A scheduler with cosine annealing that starts again after each period (Loshchilov and Hutter, 2017).
 
-    Args:
-        optimizer: the optimizer, whose rates are set.
-        T_0: the number of steps of the first period.
-        T_mult: the ratio of successive periods.
-        eta_min: the lowest rate.
-        last_epoch: the index of the last step, -1 to start.
+    Parameters
+    ----------
+    optimizer : Optimizer
+        The optimizer, whose rates are set.
+    T_0 : int
+        The number of steps of the first period.
+    T_mult : int, default 1
+        The ratio of successive periods.
+    eta_min : float, default 0.0
+        The lowest rate.
+    last_epoch : int, default -1
+        The index of the last step, -1 to start.
 
-    Raises:
-        ValueError: for a period or ratio that is not a positive integer.
+    Raises
+    ------
+    ValueError
+        For a period or ratio that is not a positive integer.
 
-    Examples:
-        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-        >>> for _ in range(2):
-        ...     optimizer.step()
-        ...     scheduler.step()
-        >>> scheduler.get_last_lr()
-        [1.0]
+    Examples
+    --------
+    >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> for _ in range(2):
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> scheduler.get_last_lr()
+    [1.0]
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0,
@@ -378,19 +448,24 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: float | None = None) -> None:
         """Sets the rates of the next epoch.
 
-        Args:
-            epoch: an epoch to set the rates of instead, which may have a fraction.
+        Parameters
+        ----------
+        epoch : float, optional
+            An epoch to set the rates of instead, which may have a fraction.
 
-        Raises:
-            ValueError: for a negative epoch.
+        Raises
+        ------
+        ValueError
+            For a negative epoch.
 
-        Examples:
-            >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
-            >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-            >>> optimizer.step()
-            >>> scheduler.step(1.0)
-            >>> scheduler.get_last_lr()
-            [0.5]
+        Examples
+        --------
+        >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
+        >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+        >>> optimizer.step()
+        >>> scheduler.step(1.0)
+        >>> scheduler.get_last_lr()
+        [0.5]
         """
         self._step_count += 1
         if epoch is None and self.last_epoch < 0:

@@ -32,13 +32,17 @@ from cuprous.torch.utils.data.distributed import DistributedSampler
 def functional_datapipe(name: str, enable_df_api_tracing: bool = False) -> Callable[[type], type]:
     """Returns a decorator that changes nothing: libraries decorate pipes at import, and pipes are not supported.
 
-    Args:
-        name: the method that PyTorch's pipes would have.
-        enable_df_api_tracing: has no effect.
+    Parameters
+    ----------
+    name : str
+        The method that PyTorch's pipes would have.
+    enable_df_api_tracing : bool, default False
+        Has no effect.
 
-    Examples:
-        >>> torch.utils.data.functional_datapipe("batch")(int)
-        <class 'int'>
+    Examples
+    --------
+    >>> torch.utils.data.functional_datapipe("batch")(int)
+    <class 'int'>
     """
     return lambda cls: cls
 

@@ -33,19 +33,27 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Arrays, tensors and numbers are stacked along a new first dimension, dictionaries, tuples and lists are collated
     recursively, and strings stay a list.
 
-    Args:
-        batch: the items.
+    Parameters
+    ----------
+    batch : sequence
+        The items.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         A tensor, or a container of tensors.
 
-    Raises:
-        TypeError: for items of other types.
-        RuntimeError: if items that are sequences differ in length.
+    Raises
+    ------
+    TypeError
+        For items of other types.
+    RuntimeError
+        If items that are sequences differ in length.
 
-    Examples:
-        >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
-        [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
+    Examples
+    --------
+    >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
+    [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -81,15 +89,20 @@ def _refusal(kind: Any) -> str:
 def default_convert(data: Any) -> Any:
     """Returns one item with its arrays converted to tensors, for loaders without batches.
 
-    Args:
-        data: the item.
+    Parameters
+    ----------
+    data : object
+        The item.
 
-    Returns:
+    Returns
+    -------
+    Tensor
         The item, with tensors in place of arrays.
 
-    Examples:
-        >>> torch.utils.data.default_convert(np.arange(2))
-        tensor([0, 1])
+    Examples
+    --------
+    >>> torch.utils.data.default_convert(np.arange(2))
+    tensor([0, 1])
     """
     if isinstance(data, (np.ndarray, np.generic)) and not isinstance(data, (str, bytes)):
         return data if data.dtype.kind in "OSUV" else _creation.as_tensor(data)

@@ -17,15 +17,16 @@ T = TypeVar("T", covariant=True)
 class Dataset(Generic[T]):
     """Base class of items by index. Subclasses define `__getitem__`, and usually `__len__`.
 
-    Examples:
-        >>> class Squares(torch.utils.data.Dataset):
-        ...     def __len__(self):
-        ...         return 4
-        ...
-        ...     def __getitem__(self, index):
-        ...         return index * index
-        >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
-        tensor([0, 1, 4, 9])
+    Examples
+    --------
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, index):
+    ...         return index * index
+    >>> next(iter(torch.utils.data.DataLoader(Squares(), batch_size=4)))
+    tensor([0, 1, 4, 9])
     """
 
     def __getitem__(self, index: Any) -> T:
@@ -40,12 +41,13 @@ class IterableDataset(Dataset[T]):
 
     Each worker iterates over a copy and selects its part by `get_worker_info()`.
 
-    Examples:
-        >>> class Count(torch.utils.data.IterableDataset):
-        ...     def __iter__(self):
-        ...         return iter(range(4))
-        >>> list(torch.utils.data.DataLoader(Count(), batch_size=2))
-        [tensor([0, 1]), tensor([2, 3])]
+    Examples
+    --------
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(4))
+    >>> list(torch.utils.data.DataLoader(Count(), batch_size=2))
+    [tensor([0, 1]), tensor([2, 3])]
     """
 
     def __iter__(self) -> Iterator[T]:
@@ -58,16 +60,21 @@ class IterableDataset(Dataset[T]):
 class TensorDataset(Dataset[tuple[Any, ...]]):
     """Rows of tensors with equal numbers of rows. A loader gathers a batch at once, not item by item.
 
-    Args:
-        *tensors: the tensors, of equal first extents.
+    Parameters
+    ----------
+    *tensors : Tensor
+        The tensors, of equal first extents.
 
-    Raises:
-        AssertionError: for different numbers of rows.
+    Raises
+    ------
+    AssertionError
+        For different numbers of rows.
 
-    Examples:
-        >>> data = torch.utils.data.TensorDataset(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 1]))
-        >>> data[1]
-        (tensor([2.]), tensor(1))
+    Examples
+    --------
+    >>> data = torch.utils.data.TensorDataset(torch.tensor([[1.0], [2.0]]), torch.tensor([0, 1]))
+    >>> data[1]
+    (tensor([2.]), tensor(1))
     """
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -85,16 +92,22 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 class StackDataset(Dataset[Any]):
     """Datasets side by side. Items are tuples, or dictionaries if the datasets are given by name.
 
-    Args:
-        *args: the datasets.
-        **kwargs: the datasets by name, in place of `args`.
+    Parameters
+    ----------
+    *args : any
+        The datasets.
+    **kwargs : any
+        The datasets by name, in place of `args`.
 
-    Raises:
-        ValueError: for datasets of different lengths, or for both kinds of arguments.
+    Raises
+    ------
+    ValueError
+        For datasets of different lengths, or for both kinds of arguments.
 
-    Examples:
-        >>> torch.utils.data.StackDataset([1, 2], [3, 4])[0]
-        (1, 3)
+    Examples
+    --------
+    >>> torch.utils.data.StackDataset([1, 2], [3, 4])[0]
+    (1, 3)
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -118,15 +131,20 @@ class StackDataset(Dataset[Any]):
 class ConcatDataset(Dataset[T]):
     """Datasets one after another.
 
-    Args:
-        datasets: the datasets.
+    Parameters
+    ----------
+    datasets : iterable of Datasets
+        The datasets.
 
-    Raises:
-        AssertionError: for no datasets, or streams.
+    Raises
+    ------
+    AssertionError
+        For no datasets, or streams.
 
-    Examples:
-        >>> len(torch.utils.data.ConcatDataset([[1, 2], [3]]))
-        3
+    Examples
+    --------
+    >>> len(torch.utils.data.ConcatDataset([[1, 2], [3]]))
+    3
     """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
@@ -154,15 +172,18 @@ class ConcatDataset(Dataset[T]):
 class ChainDataset(IterableDataset[T]):
     """Streams one after another.
 
-    Args:
-        datasets: the streams.
+    Parameters
+    ----------
+    datasets : iterable of Datasets
+        The streams.
 
-    Examples:
-        >>> class Count(torch.utils.data.IterableDataset):
-        ...     def __iter__(self):
-        ...         return iter(range(2))
-        >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
-        [0, 1, 0, 1]
+    Examples
+    --------
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(2))
+    >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 0, 1]
     """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
@@ -178,13 +199,17 @@ class ChainDataset(IterableDataset[T]):
 class Subset(Dataset[T]):
     """Some items of a dataset.
 
-    Args:
-        dataset: the dataset.
-        indices: the indices of the items.
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset.
+    indices : sequence of ints
+        The indices of the items.
 
-    Examples:
-        >>> torch.utils.data.Subset([10, 11, 12], [2, 0])[0]
-        12
+    Examples
+    --------
+    >>> torch.utils.data.Subset([10, 11, 12], [2, 0])[0]
+    12
     """
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:
@@ -208,20 +233,29 @@ class Subset(Dataset[T]):
 def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any = None) -> list[Subset[Any]]:
     """Returns random disjoint subsets of a dataset.
 
-    Args:
-        dataset: the dataset.
-        lengths: the number of items of each subset, or fractions that sum to 1.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset.
+    lengths : sequence of floats
+        The number of items of each subset, or fractions that sum to 1.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Returns:
+    Returns
+    -------
+    list of Subset
         A list of subsets.
 
-    Raises:
-        ValueError: if the lengths do not add up.
+    Raises
+    ------
+    ValueError
+        If the lengths do not add up.
 
-    Examples:
-        >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
-        [7, 3]
+    Examples
+    --------
+    >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.7, 0.3])]
+    [7, 3]
     """
     total = len(dataset)  # type: ignore[arg-type]
     if lengths and math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

@@ -61,8 +61,10 @@ def tensors_below(dataset: Any) -> tuple[Sequence[Tensor], Callable[[list[int]],
 def rows(t: Tensor, indices: Any) -> Tensor:
     """Returns a copy of rows: one copy for consecutive rows, otherwise one gather.
 
-    Raises:
-        IndexError: for rows that do not exist.
+    Raises
+    ------
+    IndexError
+        For rows that do not exist.
     """
     if isinstance(indices, Tensor):  # part of an order whose indices were already checked
         return t[indices]

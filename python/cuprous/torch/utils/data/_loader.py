@@ -30,33 +30,54 @@ class DataLoader(Generic[T]):
     be picklable and must not use a GPU, and elsewhere spawned. Batches of a `TensorDataset` are gathered at once, on
     the device of its tensors.
 
-    Args:
-        dataset: the dataset, a sequence or a stream.
-        batch_size: the number of items of a batch; None for single items.
-        shuffle: whether items come in another random order in each epoch.
-        sampler: the order of indices, in place of `shuffle`.
-        batch_sampler: lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
-        num_workers: the number of processes; 0 for this process.
-        collate_fn: makes a batch of a list of items, by default `default_collate`.
-        pin_memory: whether batches are copied to page-locked memory, from which `.to(device, non_blocking=True)` copies
-            while host and GPU continue.
-        drop_last: whether a last batch that is smaller is left out.
-        timeout: the seconds to wait for a worker; 0 for no limit.
-        worker_init_fn: a function that each worker calls with its number first.
-        multiprocessing_context: "fork", "spawn", "forkserver" or a context.
-        generator: the generator of random orders, by default the one that `torch.manual_seed` seeds.
-        prefetch_factor: the number of batches that each worker fetches ahead, 2 by default.
-        persistent_workers: whether processes stay for the next epoch.
-        pin_memory_device: has no effect.
-        in_order: whether batches come in order when several workers fetch them.
+    Parameters
+    ----------
+    dataset : Dataset or sequence
+        The dataset, a sequence or a stream.
+    batch_size : int or None, default 1
+        The number of items of a batch; None for single items.
+    shuffle : bool, optional
+        Whether items come in another random order in each epoch.
+    sampler : int, optional
+        The order of indices, in place of `shuffle`.
+    batch_sampler : Tensor, optional
+        Lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+    num_workers : int, default 0
+        The number of processes; 0 for this process.
+    collate_fn : callable, optional
+        Makes a batch of a list of items, by default `default_collate`.
+    pin_memory : bool, default False
+        Whether batches are copied to page-locked memory, from which `.to(device, non_blocking=True)` copies while host
+        and GPU continue.
+    drop_last : bool, default False
+        Whether a last batch that is smaller is left out.
+    timeout : float, default 0
+        The seconds to wait for a worker; 0 for no limit.
+    worker_init_fn : callable, optional
+        A function that each worker calls with its number first.
+    multiprocessing_context : str, optional
+        "fork", "spawn", "forkserver" or a context.
+    generator : Generator, optional
+        The generator of random orders, by default the one that `torch.manual_seed` seeds.
+    prefetch_factor : int, optional
+        The number of batches that each worker fetches ahead, 2 by default.
+    persistent_workers : bool, default False
+        Whether processes stay for the next epoch.
+    pin_memory_device : str, default ""
+        Has no effect.
+    in_order : bool, default True
+        Whether batches come in order when several workers fetch them.
 
-    Raises:
-        ValueError: for settings that exclude each other.
+    Raises
+    ------
+    ValueError
+        For settings that exclude each other.
 
-    Examples:
-        >>> data = torch.utils.data.TensorDataset(torch.arange(5))
-        >>> [len(batch) for (batch,) in torch.utils.data.DataLoader(data, batch_size=2, shuffle=True)]
-        [2, 2, 1]
+    Examples
+    --------
+    >>> data = torch.utils.data.TensorDataset(torch.arange(5))
+    >>> [len(batch) for (batch,) in torch.utils.data.DataLoader(data, batch_size=2, shuffle=True)]
+    [2, 2, 1]
     """
 
     def __init__(self, dataset: Dataset[T] | Sequence[T], batch_size: int | None = 1, shuffle: bool | None = None,

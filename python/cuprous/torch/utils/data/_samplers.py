@@ -28,15 +28,18 @@ _CHUNK_SIZE = 1 << 16
 class Sampler(Generic[T]):
     """Base class of orders. Subclasses define `__iter__`, and `__len__` if the order ends.
 
-    Args:
-        data_source: has no effect.
+    Parameters
+    ----------
+    data_source : Dataset, optional
+        Has no effect.
 
-    Examples:
-        >>> class Backward(torch.utils.data.Sampler):
-        ...     def __iter__(self):
-        ...         return iter([2, 1, 0])
-        >>> list(torch.utils.data.DataLoader([10, 11, 12], batch_size=3, sampler=Backward()))
-        [tensor([12, 11, 10])]
+    Examples
+    --------
+    >>> class Backward(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> list(torch.utils.data.DataLoader([10, 11, 12], batch_size=3, sampler=Backward()))
+    [tensor([12, 11, 10])]
     """
 
     def __init__(self, data_source: Any = None) -> None:
@@ -49,12 +52,15 @@ class Sampler(Generic[T]):
 class SequentialSampler(Sampler[int]):
     """All items in order.
 
-    Args:
-        data_source: the dataset, or anything with a length.
+    Parameters
+    ----------
+    data_source : Dataset
+        The dataset, or anything with a length.
 
-    Examples:
-        >>> list(torch.utils.data.SequentialSampler(range(3)))
-        [0, 1, 2]
+    Examples
+    --------
+    >>> list(torch.utils.data.SequentialSampler(range(3)))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Any) -> None:
@@ -70,18 +76,26 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """All items in random order.
 
-    Args:
-        data_source: the dataset, or anything with a length.
-        replacement: whether items are drawn independently, so that one may come several times.
-        num_samples: the number of items, by default that of the dataset.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    data_source : Dataset
+        The dataset, or anything with a length.
+    replacement : bool, default False
+        Whether items are drawn independently, so that one may come several times.
+    num_samples : int, optional
+        The number of items, by default that of the dataset.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Raises:
-        ValueError: for a number that is not positive.
+    Raises
+    ------
+    ValueError
+        For a number that is not positive.
 
-    Examples:
-        >>> sorted(torch.utils.data.RandomSampler(range(3)))
-        [0, 1, 2]
+    Examples
+    --------
+    >>> sorted(torch.utils.data.RandomSampler(range(3)))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Any, replacement: bool = False, num_samples: int | None = None,
@@ -112,13 +126,17 @@ class RandomSampler(Sampler[int]):
 class SubsetRandomSampler(Sampler[int]):
     """Some indices in random order.
 
-    Args:
-        indices: the indices.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    indices : sequence of ints
+        The indices.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Examples:
-        >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
-        [4, 7]
+    Examples
+    --------
+    >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
+    [4, 7]
     """
 
     def __init__(self, indices: Sequence[int], generator: Any = None) -> None:
@@ -134,18 +152,26 @@ class SubsetRandomSampler(Sampler[int]):
 class WeightedRandomSampler(Sampler[int]):
     """Indices that are drawn with probabilities proportional to weights.
 
-    Args:
-        weights: the weight of each index.
-        num_samples: the number of indices.
-        replacement: whether an index may come several times.
-        generator: the generator of random numbers, by default the one that `torch.manual_seed` seeds.
+    Parameters
+    ----------
+    weights : number
+        The weight of each index.
+    num_samples : int
+        The number of indices.
+    replacement : bool, default True
+        Whether an index may come several times.
+    generator : Generator, optional
+        The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
-    Raises:
-        ValueError: for a number that is not positive.
+    Raises
+    ------
+    ValueError
+        For a number that is not positive.
 
-    Examples:
-        >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
-        [1, 1, 1]
+    Examples
+    --------
+    >>> list(torch.utils.data.WeightedRandomSampler([0.0, 1.0], 3))
+    [1, 1, 1]
     """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
@@ -170,17 +196,24 @@ class WeightedRandomSampler(Sampler[int]):
 class BatchSampler(Sampler[list[int]]):
     """Lists of indices of another sampler.
 
-    Args:
-        sampler: the sampler.
-        batch_size: the number of indices of a list.
-        drop_last: whether a last list that is shorter is left out.
+    Parameters
+    ----------
+    sampler : iterable of ints
+        The sampler.
+    batch_size : int
+        The number of indices of a list.
+    drop_last : bool
+        Whether a last list that is shorter is left out.
 
-    Raises:
-        ValueError: for a size that is not positive.
+    Raises
+    ------
+    ValueError
+        For a size that is not positive.
 
-    Examples:
-        >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
-        [[0, 1], [2, 3], [4]]
+    Examples
+    --------
+    >>> list(torch.utils.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
     """
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:

@@ -45,12 +45,15 @@ _info: WorkerInfo | None = None
 def get_worker_info() -> WorkerInfo | None:
     """Returns what a worker process knows about itself.
 
-    Returns:
+    Returns
+    -------
+    WorkerInfo or None
         `id`, `num_workers`, `seed` and `dataset`; None outside of a worker.
 
-    Examples:
-        >>> torch.utils.data.get_worker_info() is None
-        True
+    Examples
+    --------
+    >>> torch.utils.data.get_worker_info() is None
+    True
     """
     return _info
 
@@ -197,9 +200,12 @@ def _main(conn: Any, inherited: list[Any], info: WorkerInfo, make: Any, init: An
 def choose_context(given: Any) -> Any:
     """Returns the context that starts processes: by default fork on Linux, otherwise spawn.
 
-    Raises:
-        ValueError: for an unknown start method.
-        TypeError: for other types.
+    Raises
+    ------
+    ValueError
+        For an unknown start method.
+    TypeError
+        For other types.
     """
     if given is None:
         return get_context("fork" if sys.platform == "linux" else "spawn")
@@ -271,8 +277,10 @@ class Workers:
     def receive(self, k: int, timeout: float) -> tuple[str, Any]:
         """Returns a worker's next batch, or "end" at the end of its stream.
 
-        Raises:
-            RuntimeError: if the worker exited, or took longer than a timeout greater than 0.
+        Raises
+        ------
+        RuntimeError
+            If the worker exited, or took longer than a timeout greater than 0.
         """
         end, process = self.pipes[k], self.processes[k]
         ready = connection.wait([end, process.sentinel], timeout if timeout > 0 else None)

@@ -16,21 +16,32 @@ class DistributedSampler(Sampler[int]):
 
     All parts have the same length: some indices are repeated or dropped.
 
-    Args:
-        dataset: the dataset, or anything with a length.
-        num_replicas: the number of processes, by default that of the process group.
-        rank: the number of this process, by default its rank in the process group.
-        shuffle: whether the order is random, and another one after each `set_epoch`.
-        seed: the seed of the order, the same in all processes.
-        drop_last: whether indices are dropped rather than repeated.
+    Parameters
+    ----------
+    dataset : Dataset
+        The dataset, or anything with a length.
+    num_replicas : int, optional
+        The number of processes, by default that of the process group.
+    rank : int, optional
+        The number of this process, by default its rank in the process group.
+    shuffle : bool, default True
+        Whether the order is random, and another one after each `set_epoch`.
+    seed : int, default 0
+        The seed of the order, the same in all processes.
+    drop_last : bool, default False
+        Whether indices are dropped rather than repeated.
 
-    Raises:
-        RuntimeError: if they are not given and there is no process group.
-        ValueError: for a rank out of range.
+    Raises
+    ------
+    RuntimeError
+        If they are not given and there is no process group.
+    ValueError
+        For a rank out of range.
 
-    Examples:
-        >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0, shuffle=False))
-        [0, 2, 4]
+    Examples
+    --------
+    >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0, shuffle=False))
+    [0, 2, 4]
     """
 
     def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
@@ -64,12 +75,15 @@ class DistributedSampler(Sampler[int]):
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch, which determines the order.
 
-        Args:
-            epoch: the epoch.
+        Parameters
+        ----------
+        epoch : int
+            The epoch.
 
-        Examples:
-            >>> sampler = torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0)
-            >>> sampler.set_epoch(1)
+        Examples
+        --------
+        >>> sampler = torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0)
+        >>> sampler.set_epoch(1)
         """
         self.epoch = epoch
 

@@ -11,9 +11,12 @@ import cuprous.torch as torch
 class BoxCoder:
     """Boxes as shifts of centers and logarithms of ratios of sides, in terms of other boxes.
 
-    Args:
-        weights: the factors of the four numbers.
-        bbox_xform_clip: the greatest logarithm that is decoded.
+    Parameters
+    ----------
+    weights : Weights
+        The factors of the four numbers.
+    bbox_xform_clip : float, optional
+        The greatest logarithm that is decoded.
     """
 
     def __init__(self, weights: Any, bbox_xform_clip: float = math.log(1000.0 / 16)) -> None:
@@ -53,10 +56,14 @@ class BoxCoder:
 class Matcher:
     """Assigns each prediction the true box with which it agrees best.
 
-    Args:
-        high_threshold: the agreement from which a prediction is matched.
-        low_threshold: the agreement below which it is background; between the two it is ignored.
-        allow_low_quality_matches: whether the predictions that agree best with a true box are matched in any case.
+    Parameters
+    ----------
+    high_threshold : float
+        The agreement from which a prediction is matched.
+    low_threshold : float
+        The agreement below which it is background; between the two it is ignored.
+    allow_low_quality_matches : bool, default False
+        Whether the predictions that agree best with a true box are matched in any case.
     """
 
     BELOW_LOW_THRESHOLD, BETWEEN_THRESHOLDS = -1, -2
@@ -70,8 +77,10 @@ class Matcher:
     def __call__(self, match_quality_matrix: Any) -> Any:
         """Returns the number of the true box for each prediction, or one of the negative constants.
 
-        Raises:
-            ValueError: without true boxes or predictions.
+        Raises
+        ------
+        ValueError
+            Without true boxes or predictions.
         """
         if match_quality_matrix.numel() == 0:
             which = "ground-truth" if match_quality_matrix.shape[0] == 0 else "proposal"
@@ -89,8 +98,10 @@ class Matcher:
 class SSDMatcher(Matcher):
     """Assigns each prediction the true box with which it agrees best, and each true box its best prediction.
 
-    Args:
-        threshold: the agreement from which a prediction is matched.
+    Parameters
+    ----------
+    threshold : float
+        The agreement from which a prediction is matched.
     """
 
     def __init__(self, threshold: float) -> None:
@@ -107,8 +118,10 @@ class SSDMatcher(Matcher):
 class BoxLinearCoder:
     """Boxes as distances of their sides from the centers of other boxes.
 
-    Args:
-        normalize_by_size: whether the distances are in units of the other boxes' sides.
+    Parameters
+    ----------
+    normalize_by_size : bool, default True
+        Whether the distances are in units of the other boxes' sides.
     """
 
     def __init__(self, normalize_by_size: bool = True) -> None:
@@ -135,9 +148,12 @@ class BoxLinearCoder:
 class BalancedPositiveNegativeSampler:
     """Chooses random examples of which a given part is positive.
 
-    Args:
-        batch_size_per_image: the number of examples.
-        positive_fraction: the greatest part that is positive.
+    Parameters
+    ----------
+    batch_size_per_image : int
+        The number of examples.
+    positive_fraction : float
+        The greatest part that is positive.
     """
 
     def __init__(self, batch_size_per_image: int, positive_fraction: float) -> None:

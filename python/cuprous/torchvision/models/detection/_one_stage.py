@@ -45,15 +45,26 @@ def pyramid_backbone(weights: Any, layers: int | None, progress: bool, norm: boo
 class OneStage(nn.Module):
     """A detector of one stage. A subclass has `anchor_generator`, `head`, `_losses`, `_scores` and `_decoded`.
 
-    Args:
-        backbone: images to feature maps by name.
-        min_size, max_size: the sides of resized images.
-        image_mean, image_std: the means and standard deviations of the channels.
-        score_thresh: the least score of a detection.
-        nms_thresh: the overlap from which detections of a class are removed.
-        detections_per_img: the greatest number of detections.
-        topk_candidates: the detections of each level before overlapping ones are removed.
-        kwargs: further options of `GeneralizedRCNNTransform`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name.
+    min_size : int or sequence of ints
+        The sides of resized images.
+    max_size : int
+        The sides of resized images.
+    image_mean, image_std : sequence of floats
+        The means and standard deviations of the channels.
+    score_thresh : float
+        The least score of a detection.
+    nms_thresh : float
+        The overlap from which detections of a class are removed.
+    detections_per_img : int
+        The greatest number of detections.
+    topk_candidates : int
+        The detections of each level before overlapping ones are removed.
+    **kwargs : any
+        Further options of `GeneralizedRCNNTransform`.
     """
 
     anchor_generator: Any
@@ -108,12 +119,17 @@ class OneStage(nn.Module):
         """Returns the detections in each image (a list of dicts with "boxes", "labels" and "scores"), or in training
         the losses by name.
 
-        Args:
-            images: images (C, H, W) of any sizes.
-            targets: for each image a dict with the true "boxes" and "labels", in training.
+        Parameters
+        ----------
+        images : list
+            Images (C, H, W) of any sizes.
+        targets : Tensor, optional
+            For each image a dict with the true "boxes" and "labels", in training.
 
-        Raises:
-            AssertionError: without targets in training, and for boxes of other shapes or without area.
+        Raises
+        ------
+        AssertionError
+            Without targets in training, and for boxes of other shapes or without area.
         """
         sizes = [tuple(image.shape[-2:]) for image in images]
         batch, targets = checked_batch(self, images, targets)
@@ -162,24 +178,36 @@ def detector_builder(name: str, create: Callable[..., Any], summary: str, kind: 
         name,
         f"""{summary}
 
-    Args:
-        weights: only None; a file of weights is read by `load_state_dict`.
-        progress: whether a download of weights shows how far it is.
-        num_classes: the classes, of which the first is the background; {classes} by default.
-        weights_backbone: weights of the backbone, or None.
-        trainable_backbone_layers: the number of its stages that are trained, 0 to {stages}.
-        kwargs: options of `{kind}`.
+    Parameters
+    ----------
+    weights : Weights, optional
+        Only None; a file of weights is read by `load_state_dict`.
+    progress : bool, default True
+        Whether a download of weights shows how far it is.
+    num_classes : int, optional
+        The classes, of which the first is the background; {classes} by default.
+    weights_backbone : Tensor, optional
+        Weights of the backbone, or None.
+    trainable_backbone_layers : int, optional
+        The number of its stages that are trained, 0 to {stages}.
+    **kwargs : any
+        Options of `{kind}`.
 
-    Returns:
+    Returns
+    -------
+    Module
         The network.
 
-    Raises:
-        NotImplementedError: for `weights`.
+    Raises
+    ------
+    NotImplementedError
+        For `weights`.
 
-    Examples:
-        >>> with torch.device("meta"):
-        ...     model = models.detection.{name}(weights_backbone=None, num_classes=2)
-        >>> type(model).__name__
-        '{kind}'
+    Examples
+    --------
+    >>> with torch.device("meta"):
+    ...     model = models.detection.{name}(weights_backbone=None, num_classes=2)
+    >>> type(model).__name__
+    '{kind}'
     """,
     )

@@ -12,9 +12,12 @@ from cuprous.torch import nn
 class ImageList:
     """Images of several sizes in one tensor, which is larger than they.
 
-    Args:
-        tensors: the images, with zeros around them.
-        image_sizes: the (height, width) of each.
+    Parameters
+    ----------
+    tensors : Tensor
+        The images, with zeros around them.
+    image_sizes : list of pairs of ints
+        The (height, width) of each.
     """
 
     def __init__(self, tensors: Any, image_sizes: list[tuple[int, int]]) -> None:
@@ -28,13 +31,17 @@ class ImageList:
 class AnchorGenerator(nn.Module):
     """Boxes of several sizes and ratios (height to width) around each element of feature maps.
 
-    Args:
-        sizes: the sizes for each feature map.
-        aspect_ratios: the ratios for each feature map.
+    Parameters
+    ----------
+    sizes : int or sequence of ints, optional
+        The sizes for each feature map.
+    aspect_ratios : int or sequence of ints, optional
+        The ratios for each feature map.
 
-    Examples:
-        >>> models.detection.AnchorGenerator(((32,), (64,)), ((0.5, 1.0, 2.0),) * 2).num_anchors_per_location()
-        [3, 3]
+    Examples
+    --------
+    >>> models.detection.AnchorGenerator(((32,), (64,)), ((0.5, 1.0, 2.0),) * 2).num_anchors_per_location()
+    [3, 3]
     """
 
     def __init__(self, sizes: Any = ((128, 256, 512),), aspect_ratios: Any = ((0.5, 1.0, 2.0),)) -> None:
@@ -58,12 +65,17 @@ class AnchorGenerator(nn.Module):
     def forward(self, image_list: ImageList, feature_maps: list[Any]) -> list[Any]:
         """Returns the boxes for each image.
 
-        Args:
-            image_list: the images.
-            feature_maps: their feature maps.
+        Parameters
+        ----------
+        image_list : ImageList
+            The images.
+        feature_maps : list
+            Their feature maps.
 
-        Raises:
-            AssertionError: if the numbers of maps and of lists of sizes differ.
+        Raises
+        ------
+        AssertionError
+            If the numbers of maps and of lists of sizes differ.
         """
         if len(feature_maps) != len(self.cell_anchors):
             raise AssertionError(
@@ -83,19 +95,28 @@ class AnchorGenerator(nn.Module):
 class DefaultBoxGenerator(nn.Module):
     """The boxes of SSD around each element of feature maps: two squares, and two boxes for each ratio.
 
-    Args:
-        aspect_ratios: the ratios for each feature map.
-        min_ratio, max_ratio: the sizes for the first and the last map, in parts of the image.
-        scales: the sizes for all maps and one more, instead of these.
-        steps: the pixels between elements of each map; by default the image's extent divided by the map's.
-        clip: whether sizes are at most that of the image.
+    Parameters
+    ----------
+    aspect_ratios : list of lists of ints
+        The ratios for each feature map.
+    min_ratio, max_ratio : float, optional
+        The sizes for the first and the last map, in parts of the image.
+    scales : list of floats, optional
+        The sizes for all maps and one more, instead of these.
+    steps : list of ints, optional
+        The pixels between elements of each map; by default the image's extent divided by the map's.
+    clip : bool, default True
+        Whether sizes are at most that of the image.
 
-    Raises:
-        ValueError: if the numbers of ratios and steps differ.
+    Raises
+    ------
+    ValueError
+        If the numbers of ratios and steps differ.
 
-    Examples:
-        >>> models.detection.anchor_utils.DefaultBoxGenerator([[2], [2, 3]]).num_anchors_per_location()
-        [4, 6]
+    Examples
+    --------
+    >>> models.detection.anchor_utils.DefaultBoxGenerator([[2], [2, 3]]).num_anchors_per_location()
+    [4, 6]
     """
 
     def __init__(self, aspect_ratios: list[list[int]], min_ratio: float = 0.15, max_ratio: float = 0.9,
@@ -128,9 +149,12 @@ class DefaultBoxGenerator(nn.Module):
     def forward(self, image_list: ImageList, feature_maps: list[Any]) -> list[Any]:
         """Returns the boxes for each image.
 
-        Args:
-            image_list: the images.
-            feature_maps: their feature maps.
+        Parameters
+        ----------
+        image_list : ImageList
+            The images.
+        feature_maps : list
+            Their feature maps.
         """
         first, boxes = feature_maps[0], []
         height, width = image_list.tensors.shape[-2:]

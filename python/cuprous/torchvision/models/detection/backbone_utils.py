@@ -15,13 +15,20 @@ from cuprous.torchvision.ops.pyramid import FeaturePyramidNetwork, LastLevelMaxP
 class BackboneWithFPN(nn.Module):
     """Layers of a network, and a feature pyramid of them.
 
-    Args:
-        backbone: the network.
-        return_layers: the names of layers, and the names of their results.
-        in_channels_list: the channels of these.
-        out_channels: the channels of the pyramid.
-        extra_blocks: what adds maps to it; `LastLevelMaxPool` by default.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    backbone : Module
+        The network.
+    return_layers : dict of str to str
+        The names of layers, and the names of their results.
+    in_channels_list : list of ints
+        The channels of these.
+    out_channels : int
+        The channels of the pyramid.
+    extra_blocks : Module, optional
+        What adds maps to it; `LastLevelMaxPool` by default.
+    norm_layer : Module, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, backbone: nn.Module, return_layers: dict[str, str], in_channels_list: list[int],
@@ -49,16 +56,25 @@ def resnet_fpn_backbone(*, backbone_name: str, weights: Any, norm_layer: Callabl
                         extra_blocks: Any = None) -> BackboneWithFPN:  # fmt: skip
     """Returns a ResNet with a feature pyramid.
 
-    Args:
-        backbone_name: the name of the ResNet.
-        weights: its weights, or None.
-        norm_layer: the layer that normalizes.
-        trainable_layers: the number of layers that are trained, 0 to 5, from the last one.
-        returned_layers: the layers of the pyramid, 1 to 4.
-        extra_blocks: what adds maps to it.
+    Parameters
+    ----------
+    backbone_name : str
+        The name of the ResNet.
+    weights : Tensor
+        Its weights, or None.
+    norm_layer : callable, optional
+        The layer that normalizes.
+    trainable_layers : int, default 3
+        The number of layers that are trained, 0 to 5, from the last one.
+    returned_layers : list of ints, optional
+        The layers of the pyramid, 1 to 4.
+    extra_blocks : Module, optional
+        What adds maps to it.
 
-    Raises:
-        ValueError: for numbers out of range.
+    Raises
+    ------
+    ValueError
+        For numbers out of range.
     """
     backbone = getattr(_networks, backbone_name)(weights=weights, norm_layer=norm_layer)
     return resnet_fpn(backbone, trainable_layers, returned_layers, extra_blocks)
@@ -85,8 +101,10 @@ def trained_stages(blocks: Any, trainable_layers: int) -> list[int]:
 
     Stages begin with a stride; the last one is the last convolution.
 
-    Raises:
-        ValueError: for a number of stages out of range.
+    Raises
+    ------
+    ValueError
+        For a number of stages out of range.
     """
     stages = [0, *(k for k, block in enumerate(blocks) if getattr(block, "_is_cn", False)), len(blocks) - 1]
     if not 0 <= trainable_layers <= len(stages):

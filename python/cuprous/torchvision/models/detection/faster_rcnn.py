@@ -35,11 +35,16 @@ def _anchors() -> AnchorGenerator:
 class GeneralizedRCNN(nn.Module):
     """A detector of two stages: regions are proposed, then it is found what they contain.
 
-    Args:
-        backbone: images to feature maps by name.
-        rpn: what proposes regions.
-        roi_heads: what finds objects in them.
-        transform: what makes a batch of images.
+    Parameters
+    ----------
+    backbone : Module
+        Images to feature maps by name.
+    rpn : Module
+        What proposes regions.
+    roi_heads : Module
+        What finds objects in them.
+    transform : callable
+        What makes a batch of images.
     """
 
     def __init__(self, backbone: nn.Module, rpn: nn.Module, roi_heads: nn.Module, transform: Any) -> None:
@@ -50,12 +55,17 @@ class GeneralizedRCNN(nn.Module):
         """Returns the detections in each image (a list of dicts with "boxes", "labels", "scores" and perhaps "masks"),
         or in training the losses by name.
 
-        Args:
-            images: images (C, H, W) of any sizes.
-            targets: for each image a dict with the true "boxes", "labels" and perhaps "masks", in training.
+        Parameters
+        ----------
+        images : list
+            Images (C, H, W) of any sizes.
+        targets : Tensor, optional
+            For each image a dict with the true "boxes", "labels" and perhaps "masks", in training.
 
-        Raises:
-            AssertionError: without targets in training, and for boxes of other shapes or without area.
+        Raises
+        ------
+        AssertionError
+            Without targets in training, and for boxes of other shapes or without area.
         """
         sizes = [tuple(image.shape[-2:]) for image in images]
         batch, targets = checked_batch(self, images, targets)
@@ -70,9 +80,12 @@ class GeneralizedRCNN(nn.Module):
 class TwoMLPHead(nn.Module):
     """Two linear layers.
 
-    Args:
-        in_channels: the numbers of a region.
-        representation_size: the numbers of the result.
+    Parameters
+    ----------
+    in_channels : int
+        The numbers of a region.
+    representation_size : int
+        The numbers of the result.
     """
 
     def __init__(self, in_channels: int, representation_size: int) -> None:
@@ -96,11 +109,16 @@ def initialized_rectified(module: nn.Module) -> None:
 class FastRCNNConvFCHead(nn.Sequential):
     """Convolutions, and linear layers.
 
-    Args:
-        input_size: channels, height and width of a region.
-        conv_layers: the channels of the convolutions.
-        fc_layers: the numbers of the linear layers.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    input_size : tuple of ints
+        Channels, height and width of a region.
+    conv_layers : list of ints
+        The channels of the convolutions.
+    fc_layers : list of ints
+        The numbers of the linear layers.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, input_size: tuple[int, int, int], conv_layers: list[int], fc_layers: list[int],
@@ -122,9 +140,12 @@ class FastRCNNConvFCHead(nn.Sequential):
 class FastRCNNPredictor(nn.Module):
     """Scores of classes, and differences of boxes.
 
-    Args:
-        in_channels: the numbers of a region.
-        num_classes: the classes, of which the first is the background.
+    Parameters
+    ----------
+    in_channels : int
+        The numbers of a region.
+    num_classes : int
+        The classes, of which the first is the background.
     """
 
     def __init__(self, in_channels: int, num_classes: int) -> None:
@@ -140,24 +161,55 @@ class FastRCNNPredictor(nn.Module):
 class FasterRCNN(GeneralizedRCNN):
     """Faster R-CNN.
 
-    Args:
-        backbone: images to feature maps by name, with the attribute `out_channels`.
-        num_classes: the classes, of which the first is the background; None with a `box_predictor`.
-        min_size, max_size: the sides of resized images.
-        image_mean, image_std: the means and standard deviations of the channels.
-        rpn_anchor_generator, rpn_head: parts of the network that proposes regions.
-        rpn_pre_nms_top_n_train, rpn_pre_nms_top_n_test, rpn_post_nms_top_n_train, rpn_post_nms_top_n_test: the
-            numbers of proposals.
-        rpn_nms_thresh, rpn_fg_iou_thresh, rpn_bg_iou_thresh, rpn_batch_size_per_image, rpn_positive_fraction,
-            rpn_score_thresh: options of `RegionProposalNetwork`.
-        box_roi_pool, box_head, box_predictor: parts of the network that finds objects.
-        box_score_thresh, box_nms_thresh, box_detections_per_img, box_fg_iou_thresh, box_bg_iou_thresh,
-            box_batch_size_per_image, box_positive_fraction, bbox_reg_weights: options of `RoIHeads`.
-        kwargs: further options of `GeneralizedRCNNTransform`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name, with the attribute `out_channels`.
+    num_classes : int, optional
+        The classes, of which the first is the background; None with a `box_predictor`.
+    min_size, max_size : int, optional
+        The sides of resized images.
+    image_mean, image_std : sequence of floats, optional
+        The means and standard deviations of the channels.
+    rpn_anchor_generator, rpn_head : Module, optional
+        Parts of the network that proposes regions.
+    rpn_pre_nms_top_n_train, rpn_pre_nms_top_n_test, rpn_post_nms_top_n_train, rpn_post_nms_top_n_test : int, optional
+        The numbers of proposals.
+    rpn_nms_thresh, rpn_fg_iou_thresh : float, default 0.7
+        Options of `RegionProposalNetwork`.
+    rpn_bg_iou_thresh : float, default 0.3
+        Options of `RegionProposalNetwork`.
+    rpn_batch_size_per_image : int, default 256
+        Options of `RegionProposalNetwork`.
+    rpn_positive_fraction : float, default 0.5
+        Options of `RegionProposalNetwork`.
+    rpn_score_thresh : float, default 0.0
+        Options of `RegionProposalNetwork`.
+    box_roi_pool, box_head, box_predictor : Module, optional
+        Parts of the network that finds objects.
+    box_score_thresh : float, default 0.05
+        Options of `RoIHeads`.
+    box_nms_thresh : float, default 0.5
+        Options of `RoIHeads`.
+    box_detections_per_img : int, default 100
+        Options of `RoIHeads`.
+    box_fg_iou_thresh, box_bg_iou_thresh : float, default 0.5
+        Options of `RoIHeads`.
+    box_batch_size_per_image : int, default 512
+        Options of `RoIHeads`.
+    box_positive_fraction : float, default 0.25
+        Options of `RoIHeads`.
+    bbox_reg_weights : dict, optional
+        Options of `RoIHeads`.
+    **kwargs : any
+        Further options of `GeneralizedRCNNTransform`.
 
-    Raises:
-        TypeError: for parts of other classes.
-        ValueError: for a backbone without `out_channels`, and unless one of classes and predictor is given.
+    Raises
+    ------
+    TypeError
+        For parts of other classes.
+    ValueError
+        For a backbone without `out_channels`, and unless one of classes and predictor is given.
     """
 
     def __init__(self, backbone: Any, num_classes: int | None = None, min_size: Any = 800, max_size: int = 1333,
@@ -210,11 +262,16 @@ class FasterRCNN(GeneralizedRCNN):
 class MaskRCNNHeads(nn.Sequential):
     """Convolutions of regions.
 
-    Args:
-        in_channels: the channels of a region.
-        layers: the channels of the convolutions.
-        dilation: the distance of their samples.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of a region.
+    layers : list of ints
+        The channels of the convolutions.
+    dilation : int
+        The distance of their samples.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, in_channels: int, layers: Any, dilation: int,
@@ -241,10 +298,14 @@ class MaskRCNNHeads(nn.Sequential):
 class MaskRCNNPredictor(nn.Sequential):
     """Scores of masks of twice the size.
 
-    Args:
-        in_channels: the channels of a region.
-        dim_reduced: the channels in between.
-        num_classes: the classes.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of a region.
+    dim_reduced : int
+        The channels in between.
+    num_classes : int
+        The classes.
     """
 
     def __init__(self, in_channels: int, dim_reduced: int, num_classes: int) -> None:
@@ -260,15 +321,23 @@ class MaskRCNNPredictor(nn.Sequential):
 class MaskRCNN(FasterRCNN):
     """Mask R-CNN.
 
-    Args:
-        backbone: images to feature maps by name, with the attribute `out_channels`.
-        num_classes: the classes, of which the first is the background; None with predictors.
-        mask_roi_pool, mask_head, mask_predictor: parts of the network that finds masks.
-        kwargs: options of `FasterRCNN`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name, with the attribute `out_channels`.
+    num_classes : int, optional
+        The classes, of which the first is the background; None with predictors.
+    mask_roi_pool, mask_head, mask_predictor : Module, optional
+        Parts of the network that finds masks.
+    **kwargs : any
+        Options of `FasterRCNN`.
 
-    Raises:
-        TypeError: for parts of other classes.
-        ValueError: for what `FasterRCNN` refuses, and classes beside a `mask_predictor`.
+    Raises
+    ------
+    TypeError
+        For parts of other classes.
+    ValueError
+        For what `FasterRCNN` refuses, and classes beside a `mask_predictor`.
     """
 
     def __init__(self, backbone: Any, num_classes: int | None = None, *, mask_roi_pool: Any = None,
@@ -339,24 +408,36 @@ def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., A
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{summary}
 
-    Args:
-        weights: only None; a file of weights is read by `load_state_dict`.
-        progress: whether a download of weights shows how far it is.
-        num_classes: the classes, of which the first is the background; 91 by default.
-        weights_backbone: weights of the ResNet, or None.
-        trainable_backbone_layers: the number of its layers that are trained, 0 to 5; 3 by default with weights.
-        kwargs: options of `{kind.__name__}`.
+    Parameters
+    ----------
+    weights : Weights, optional
+        Only None; a file of weights is read by `load_state_dict`.
+    progress : bool, default True
+        Whether a download of weights shows how far it is.
+    num_classes : int, optional
+        The classes, of which the first is the background; 91 by default.
+    weights_backbone : Tensor, optional
+        Weights of the ResNet, or None.
+    trainable_backbone_layers : int, optional
+        The number of its layers that are trained, 0 to 5; 3 by default with weights.
+    **kwargs : any
+        Options of `{kind.__name__}`.
 
-    Returns:
+    Returns
+    -------
+    Module
         The network.
 
-    Raises:
-        NotImplementedError: for `weights`.
+    Raises
+    ------
+    NotImplementedError
+        For `weights`.
 
-    Examples:
-        >>> model = models.detection.{name}(weights_backbone=None, num_classes=2)
-        >>> model.roi_heads.box_predictor.cls_score.out_features
-        2
+    Examples
+    --------
+    >>> model = models.detection.{name}(weights_backbone=None, num_classes=2)
+    >>> model.roi_heads.box_predictor.cls_score.out_features
+    2
     """
     return make
 
@@ -377,24 +458,36 @@ def _mobilenet(name: str, summary: str, defaults: dict[str, Any]) -> Callable[..
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{summary}
 
-    Args:
-        weights: only None; a file of weights is read by `load_state_dict`.
-        progress: whether a download of weights shows how far it is.
-        num_classes: the classes, of which the first is the background; 91 by default.
-        weights_backbone: weights of the MobileNet, or None.
-        trainable_backbone_layers: the number of its stages that are trained, 0 to 6; 3 by default with weights.
-        kwargs: options of `FasterRCNN`.
+    Parameters
+    ----------
+    weights : Weights, optional
+        Only None; a file of weights is read by `load_state_dict`.
+    progress : bool, default True
+        Whether a download of weights shows how far it is.
+    num_classes : int, optional
+        The classes, of which the first is the background; 91 by default.
+    weights_backbone : Tensor, optional
+        Weights of the MobileNet, or None.
+    trainable_backbone_layers : int, optional
+        The number of its stages that are trained, 0 to 6; 3 by default with weights.
+    **kwargs : any
+        Options of `FasterRCNN`.
 
-    Returns:
+    Returns
+    -------
+    Module
         The network.
 
-    Raises:
-        NotImplementedError: for `weights`.
+    Raises
+    ------
+    NotImplementedError
+        For `weights`.
 
-    Examples:
-        >>> model = models.detection.{name}(weights_backbone=None, num_classes=2)
-        >>> model.roi_heads.box_predictor.cls_score.out_features
-        2
+    Examples
+    --------
+    >>> model = models.detection.{name}(weights_backbone=None, num_classes=2)
+    >>> model.roi_heads.box_predictor.cls_score.out_features
+    2
     """
     return make
 

@@ -37,13 +37,20 @@ def _convolutions(channels: int, count: int, norm_layer: Any) -> nn.Sequential:
 class FCOSClassificationHead(nn.Module):
     """The scores of classes for each element of feature maps.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        num_classes: the classes.
-        num_convs: the convolutions before the last one.
-        prior_probability: the probability of an object before training.
-        norm_layer: the layer that normalizes, by default groups of channels.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    num_classes : int
+        The classes.
+    num_convs : int, default 4
+        The convolutions before the last one.
+    prior_probability : float, default 0.01
+        The probability of an object before training.
+    norm_layer : Module, optional
+        The layer that normalizes, by default groups of channels.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int = 4,
@@ -63,11 +70,16 @@ class FCOSClassificationHead(nn.Module):
 class FCOSRegressionHead(nn.Module):
     """The distances of boxes' sides from each element, and how near it is to the center.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        num_convs: the convolutions before the last one.
-        norm_layer: the layer that normalizes, by default groups of channels.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    num_convs : int, default 4
+        The convolutions before the last one.
+    norm_layer : Module, optional
+        The layer that normalizes, by default groups of channels.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_convs: int = 4, norm_layer: Any = None) -> None:
@@ -88,11 +100,16 @@ class FCOSRegressionHead(nn.Module):
 class FCOSHead(nn.Module):
     """The scores of classes, distances of sides and nearness for each element.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        num_classes: the classes.
-        num_convs: the convolutions before the last ones.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    num_classes : int
+        The classes.
+    num_convs : int, default 4
+        The convolutions before the last ones.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, num_convs: int = 4) -> None:
@@ -137,20 +154,39 @@ class FCOSHead(nn.Module):
 class FCOS(OneStage):
     """FCOS.
 
-    Args:
-        backbone: images to feature maps by name, with the attribute `out_channels`.
-        num_classes: the classes, of which the first is the background.
-        min_size, max_size: the sides of resized images.
-        image_mean, image_std: the means and standard deviations of the channels.
-        anchor_generator: what creates the anchors, one at each element, as large as the step between elements.
-        head: what computes scores and boxes.
-        center_sampling_radius: the distance from a box's center, in steps, within which elements belong to it.
-        score_thresh, nms_thresh, detections_per_img, topk_candidates: options of detections.
-        kwargs: further options of `GeneralizedRCNNTransform`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name, with the attribute `out_channels`.
+    num_classes : int
+        The classes, of which the first is the background.
+    min_size, max_size : int, optional
+        The sides of resized images.
+    image_mean, image_std : sequence of floats, optional
+        The means and standard deviations of the channels.
+    anchor_generator : Module, optional
+        What creates the anchors, one at each element, as large as the step between elements.
+    head : Tensor, optional
+        What computes scores and boxes.
+    center_sampling_radius : float, default 1.5
+        The distance from a box's center, in steps, within which elements belong to it.
+    score_thresh : float, default 0.2
+        Options of detections.
+    nms_thresh : float, default 0.6
+        Options of detections.
+    detections_per_img : int, default 100
+        Options of detections.
+    topk_candidates : int, default 1000
+        Options of detections.
+    **kwargs : any
+        Further options of `GeneralizedRCNNTransform`.
 
-    Raises:
-        TypeError: for anchors of another class.
-        ValueError: for a backbone without `out_channels`, and for several anchors at an element.
+    Raises
+    ------
+    TypeError
+        For anchors of another class.
+    ValueError
+        For a backbone without `out_channels`, and for several anchors at an element.
     """
 
     def __init__(self, backbone: Any, num_classes: int, min_size: Any = 800, max_size: int = 1333,

@@ -18,9 +18,12 @@ from cuprous.torchvision.ops.pyramid import MultiScaleRoIAlign
 class KeypointRCNNHeads(nn.Sequential):
     """Convolutions of regions.
 
-    Args:
-        in_channels: the channels of a region.
-        layers: the channels of the convolutions.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of a region.
+    layers : list of ints
+        The channels of the convolutions.
     """
 
     def __init__(self, in_channels: int, layers: Any) -> None:
@@ -35,9 +38,12 @@ class KeypointRCNNHeads(nn.Sequential):
 class KeypointRCNNPredictor(nn.Module):
     """Scores of keypoints of four times the size.
 
-    Args:
-        in_channels: the channels of a region.
-        num_keypoints: the keypoints.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of a region.
+    num_keypoints : int
+        The keypoints.
     """
 
     def __init__(self, in_channels: int, num_keypoints: int) -> None:
@@ -56,18 +62,29 @@ class KeypointRCNNPredictor(nn.Module):
 class KeypointRCNN(FasterRCNN):
     """Keypoint R-CNN.
 
-    Args:
-        backbone: images to feature maps by name, with the attribute `out_channels`.
-        num_classes: the classes, of which the first is the background; None with a `box_predictor`.
-        min_size: the shorter sides of resized images; several by default.
-        max_size: the longest side.
-        keypoint_roi_pool, keypoint_head, keypoint_predictor: parts of the network that finds keypoints.
-        num_keypoints: the keypoints of an object, 17 by default; None with a `keypoint_predictor`.
-        kwargs: options of `FasterRCNN`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name, with the attribute `out_channels`.
+    num_classes : int, optional
+        The classes, of which the first is the background; None with a `box_predictor`.
+    min_size : int or sequence of ints, optional
+        The shorter sides of resized images; several by default.
+    max_size : int, default 1333
+        The longest side.
+    keypoint_roi_pool, keypoint_head, keypoint_predictor : Module, optional
+        Parts of the network that finds keypoints.
+    num_keypoints : int, optional
+        The keypoints of an object, 17 by default; None with a `keypoint_predictor`.
+    **kwargs : any
+        Options of `FasterRCNN`.
 
-    Raises:
-        TypeError: for parts of other classes.
-        ValueError: for what `FasterRCNN` refuses, and keypoints beside a `keypoint_predictor`.
+    Raises
+    ------
+    TypeError
+        For parts of other classes.
+    ValueError
+        For what `FasterRCNN` refuses, and keypoints beside a `keypoint_predictor`.
     """
 
     def __init__(self, backbone: Any, num_classes: int | None = None, min_size: Any = None, max_size: int = 1333, *,

@@ -74,12 +74,18 @@ class _Branch(nn.Module):
 class RetinaNetClassificationHead(_Branch):
     """The scores of classes for each anchor.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        num_classes: the classes.
-        prior_probability: the probability of an object before training.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    num_classes : int
+        The classes.
+    prior_probability : float, default 0.01
+        The probability of an object before training.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, prior_probability: float = 0.01,
@@ -110,10 +116,14 @@ class RetinaNetClassificationHead(_Branch):
 class RetinaNetRegressionHead(_Branch):
     """The differences of boxes from each anchor.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, norm_layer: _Norm = None) -> None:
@@ -141,11 +151,16 @@ class RetinaNetRegressionHead(_Branch):
 class RetinaNetHead(nn.Module):
     """The scores of classes and the differences of boxes for each anchor.
 
-    Args:
-        in_channels: the channels of feature maps.
-        num_anchors: the anchors at each element.
-        num_classes: the classes.
-        norm_layer: the layer that normalizes, or None.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of feature maps.
+    num_anchors : int
+        The anchors at each element.
+    num_classes : int
+        The classes.
+    norm_layer : callable, optional
+        The layer that normalizes, or None.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, num_classes: int, norm_layer: _Norm = None) -> None:
@@ -170,22 +185,43 @@ class RetinaNetHead(nn.Module):
 class RetinaNet(OneStage):
     """RetinaNet.
 
-    Args:
-        backbone: images to feature maps by name, with the attribute `out_channels`.
-        num_classes: the classes, of which the first is the background.
-        min_size, max_size: the sides of resized images.
-        image_mean, image_std: the means and standard deviations of the channels.
-        anchor_generator: what creates the anchors.
-        head: what computes scores and differences of boxes.
-        proposal_matcher: what assigns true boxes to anchors.
-        score_thresh, nms_thresh, detections_per_img, topk_candidates: options of detections.
-        fg_iou_thresh: the overlap from which an anchor is an object in training.
-        bg_iou_thresh: the overlap below which it is background.
-        kwargs: further options of `GeneralizedRCNNTransform`.
+    Parameters
+    ----------
+    backbone : Tensor
+        Images to feature maps by name, with the attribute `out_channels`.
+    num_classes : int
+        The classes, of which the first is the background.
+    min_size, max_size : int, optional
+        The sides of resized images.
+    image_mean, image_std : sequence of floats, optional
+        The means and standard deviations of the channels.
+    anchor_generator : Module, optional
+        What creates the anchors.
+    head : Tensor, optional
+        What computes scores and differences of boxes.
+    proposal_matcher : Tensor, optional
+        What assigns true boxes to anchors.
+    score_thresh : float, default 0.05
+        Options of detections.
+    nms_thresh : float, default 0.5
+        Options of detections.
+    detections_per_img : int, default 300
+        Options of detections.
+    topk_candidates : int, default 1000
+        Options of detections.
+    fg_iou_thresh : float, default 0.5
+        The overlap from which an anchor is an object in training.
+    bg_iou_thresh : float, default 0.4
+        The overlap below which it is background.
+    **kwargs : any
+        Further options of `GeneralizedRCNNTransform`.
 
-    Raises:
-        TypeError: for anchors of another class.
-        ValueError: for a backbone without `out_channels`.
+    Raises
+    ------
+    TypeError
+        For anchors of another class.
+    ValueError
+        For a backbone without `out_channels`.
     """
 
     def __init__(self, backbone: Any, num_classes: int, min_size: Any = 800, max_size: int = 1333,

@@ -15,11 +15,16 @@ from cuprous.torchvision.ops.regions import roi_align
 def fastrcnn_loss(class_logits: Any, box_regression: Any, labels: list[Any], regression_targets: list[Any]) -> Any:
     """Returns the losses of classes and boxes.
 
-    Args:
-        class_logits: the scores (N, classes).
-        box_regression: the differences (N, 4 classes).
-        labels: the true classes of each image.
-        regression_targets: the true differences of each image.
+    Parameters
+    ----------
+    class_logits : Tensor
+        The scores (N, classes).
+    box_regression : Tensor
+        The differences (N, 4 classes).
+    labels : list
+        The true classes of each image.
+    regression_targets : list
+        The true differences of each image.
     """
     every, goals = torch.cat(labels), torch.cat(list(regression_targets))
     positive = torch.where(every > 0)[0]
@@ -32,12 +37,18 @@ def maskrcnn_loss(mask_logits: Any, proposals: list[Any], gt_masks: list[Any], g
                   mask_matched_idxs: list[Any]) -> Any:  # fmt: skip
     """Returns the loss of masks.
 
-    Args:
-        mask_logits: the scores (N, classes, M, M).
-        proposals: the boxes of each image.
-        gt_masks: the true masks of each image.
-        gt_labels: the true classes of each image.
-        mask_matched_idxs: the number of the true object of each box.
+    Parameters
+    ----------
+    mask_logits : Tensor
+        The scores (N, classes, M, M).
+    proposals : list
+        The boxes of each image.
+    gt_masks : list
+        The true masks of each image.
+    gt_labels : list
+        The true classes of each image.
+    mask_matched_idxs : list
+        The number of the true object of each box.
     """
     labels = torch.cat([own[index] for own, index in zip(gt_labels, mask_matched_idxs, strict=True)])
     size, goals = mask_logits.shape[-1], []
@@ -54,10 +65,14 @@ def maskrcnn_loss(mask_logits: Any, proposals: list[Any], gt_masks: list[Any], g
 def keypoints_to_heatmap(keypoints: Any, rois: Any, heatmap_size: int) -> tuple[Any, Any]:
     """Returns the number of each keypoint's element in the map of its region, and 1 if it lies there and is visible.
 
-    Args:
-        keypoints: keypoints (N, K, 3).
-        rois: their regions (N, 4).
-        heatmap_size: the side of the maps.
+    Parameters
+    ----------
+    keypoints : Tensor
+        Keypoints (N, K, 3).
+    rois : Tensor
+        Their regions (N, 4).
+    heatmap_size : int
+        The side of the maps.
     """
     places, ends = keypoints[..., :2], rois[:, None, 2:]
     scale = heatmap_size / (rois[:, 2:] - rois[:, :2])
@@ -70,9 +85,12 @@ def keypoints_to_heatmap(keypoints: Any, rois: Any, heatmap_size: int) -> tuple[
 def heatmaps_to_keypoints(maps: Any, rois: Any) -> tuple[Any, Any]:
     """Returns keypoints (N, K, 3) and their scores (N, K). The regions are copied to the host.
 
-    Args:
-        maps: scores (N, K, H, W) of each element of regions.
-        rois: the regions (N, 4).
+    Parameters
+    ----------
+    maps : Tensor
+        Scores (N, K, H, W) of each element of regions.
+    rois : Tensor
+        The regions (N, 4).
     """
     sides = (rois[:, 2:] - rois[:, :2]).clamp(min=1)
     count, found, scores = maps.shape[1], [], []
@@ -92,14 +110,21 @@ def keypointrcnn_loss(keypoint_logits: Any, proposals: list[Any], gt_keypoints: 
                       keypoint_matched_idxs: list[Any]) -> Any:  # fmt: skip
     """Returns the loss of keypoints.
 
-    Args:
-        keypoint_logits: the scores (N, K, H, H).
-        proposals: the boxes of each image.
-        gt_keypoints: the true keypoints of each image.
-        keypoint_matched_idxs: the number of the true object of each box.
+    Parameters
+    ----------
+    keypoint_logits : Tensor
+        The scores (N, K, H, H).
+    proposals : list
+        The boxes of each image.
+    gt_keypoints : list
+        The true keypoints of each image.
+    keypoint_matched_idxs : list
+        The number of the true object of each box.
 
-    Raises:
-        ValueError: for maps that are not square.
+    Raises
+    ------
+    ValueError
+        For maps that are not square.
     """
     rows, count, height, width = keypoint_logits.shape
     if height != width:
@@ -117,22 +142,38 @@ def keypointrcnn_loss(keypoint_logits: Any, proposals: list[Any], gt_keypoints: 
 class RoIHeads(nn.Module):
     """Finds the classes and boxes of regions, and their masks.
 
-    Args:
-        box_roi_pool: what pools regions for classes and boxes.
-        box_head: what computes features of them.
-        box_predictor: what computes scores and differences.
-        fg_iou_thresh: the overlap from which a region is an object in training.
-        bg_iou_thresh: the overlap below which it is background.
-        batch_size_per_image: the regions that are chosen for the loss.
-        positive_fraction: the greatest part of these that are objects.
-        bbox_reg_weights: the factors of differences; (10, 10, 5, 5) by default.
-        score_thresh: the probability above which a detection is kept.
-        nms_thresh: the overlap from which detections of a class are removed.
-        detections_per_img: the greatest number of detections.
-        mask_roi_pool: what pools regions for masks, or None.
-        mask_head: what computes features of them.
-        mask_predictor: what computes the scores of masks.
-        keypoint_roi_pool, keypoint_head, keypoint_predictor: the same for keypoints.
+    Parameters
+    ----------
+    box_roi_pool : Tensor
+        What pools regions for classes and boxes.
+    box_head : Module
+        What computes features of them.
+    box_predictor : Tensor
+        What computes scores and differences.
+    fg_iou_thresh : float
+        The overlap from which a region is an object in training.
+    bg_iou_thresh : float
+        The overlap below which it is background.
+    batch_size_per_image : int
+        The regions that are chosen for the loss.
+    positive_fraction : float
+        The greatest part of these that are objects.
+    bbox_reg_weights : int or sequence of ints
+        The factors of differences; (10, 10, 5, 5) by default.
+    score_thresh : float
+        The probability above which a detection is kept.
+    nms_thresh : float
+        The overlap from which detections of a class are removed.
+    detections_per_img : int
+        The greatest number of detections.
+    mask_roi_pool : Module, optional
+        What pools regions for masks, or None.
+    mask_head : Module, optional
+        What computes features of them.
+    mask_predictor : Tensor, optional
+        What computes the scores of masks.
+    keypoint_roi_pool, keypoint_head, keypoint_predictor : Module, optional
+        The same for keypoints.
     """
 
     def __init__(self, box_roi_pool: Any, box_head: Any, box_predictor: Any, fg_iou_thresh: float,
@@ -213,15 +254,23 @@ class RoIHeads(nn.Module):
                 targets: Any = None) -> tuple[list[Any], dict[str, Any]]:  # fmt: skip
         """Returns the detections in each image, or in training the losses.
 
-        Args:
-            features: the feature maps by name.
-            proposals: the regions of each image.
-            image_shapes: the (height, width) of each image.
-            targets: the true boxes, classes and masks, in training.
+        Parameters
+        ----------
+        features : dict
+            The feature maps by name.
+        proposals : list
+            The regions of each image.
+        image_shapes : list
+            The (height, width) of each image.
+        targets : Tensor, optional
+            The true boxes, classes and masks, in training.
 
-        Raises:
-            TypeError: for targets of other dtypes.
-            ValueError: without targets in training.
+        Raises
+        ------
+        TypeError
+            For targets of other dtypes.
+        ValueError
+            Without targets in training.
         """
         if targets is not None:
             self._check(targets)

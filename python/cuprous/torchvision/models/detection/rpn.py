@@ -16,10 +16,14 @@ from cuprous.torchvision.ops.misc import Conv2dNormActivation
 class RPNHead(nn.Module):
     """Convolutions that give the score and the differences of each anchor.
 
-    Args:
-        in_channels: the channels of the feature maps.
-        num_anchors: the anchors at each element.
-        conv_depth: the convolutions before the results.
+    Parameters
+    ----------
+    in_channels : int
+        The channels of the feature maps.
+    num_anchors : int
+        The anchors at each element.
+    conv_depth : int, default 1
+        The convolutions before the results.
     """
 
     def __init__(self, in_channels: int, num_anchors: int, conv_depth: int = 1) -> None:
@@ -60,17 +64,28 @@ def by_anchor(maps: list[Any], columns: int) -> Any:
 class RegionProposalNetwork(nn.Module):
     """Proposes regions that may contain an object.
 
-    Args:
-        anchor_generator: what creates the anchors.
-        head: what scores them.
-        fg_iou_thresh: the overlap from which an anchor is an object in training.
-        bg_iou_thresh: the overlap below which it is background.
-        batch_size_per_image: the anchors that are chosen for the loss.
-        positive_fraction: the greatest part of these that are objects.
-        pre_nms_top_n: the proposals before overlapping ones are removed, in "training" and "testing".
-        post_nms_top_n: the proposals afterwards.
-        nms_thresh: the overlap from which proposals are removed.
-        score_thresh: the least probability.
+    Parameters
+    ----------
+    anchor_generator : AnchorGenerator
+        What creates the anchors.
+    head : Module
+        What scores them.
+    fg_iou_thresh : float
+        The overlap from which an anchor is an object in training.
+    bg_iou_thresh : float
+        The overlap below which it is background.
+    batch_size_per_image : int
+        The anchors that are chosen for the loss.
+    positive_fraction : float
+        The greatest part of these that are objects.
+    pre_nms_top_n : dict of str to int
+        The proposals before overlapping ones are removed, in "training" and "testing".
+    post_nms_top_n : dict of str to int
+        The proposals afterwards.
+    nms_thresh : float
+        The overlap from which proposals are removed.
+    score_thresh : float, default 0.0
+        The least probability.
     """
 
     def __init__(self, anchor_generator: AnchorGenerator, head: nn.Module, fg_iou_thresh: float, bg_iou_thresh: float,
@@ -127,13 +142,19 @@ class RegionProposalNetwork(nn.Module):
     def forward(self, images: ImageList, features: dict[str, Any], targets: Any = None) -> tuple[list[Any], Any]:
         """Returns the proposed boxes of each image, and in training the losses.
 
-        Args:
-            images: the images.
-            features: the feature maps by name.
-            targets: the true boxes, in training.
+        Parameters
+        ----------
+        images : ImageList
+            The images.
+        features : dict
+            The feature maps by name.
+        targets : Tensor, optional
+            The true boxes, in training.
 
-        Raises:
-            ValueError: without targets in training.
+        Raises
+        ------
+        ValueError
+            Without targets in training.
         """
         maps = list(features.values())
         scores, differences = self.head(maps)

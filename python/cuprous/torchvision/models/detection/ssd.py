@@ -40,9 +40,12 @@ def out_channels_of(backbone: nn.Module, size: tuple[int, int]) -> list[int]:
 class SSDScoringHead(nn.Module):
     """A layer for each feature map, which gives numbers for each anchor.
 
-    Args:
-        module_list: the layers.
-        num_columns: the numbers.
+    Parameters
+    ----------
+    module_list : ModuleList
+        The layers.
+    num_columns : int
+        The numbers.
     """
 
     def __init__(self, module_list: nn.ModuleList, num_columns: int) -> None:
@@ -66,10 +69,14 @@ class _Convolutions(SSDScoringHead):
 class SSDClassificationHead(_Convolutions):
     """The scores of classes for each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
-        num_classes: the classes.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
+    num_classes : int
+        The classes.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
@@ -79,9 +86,12 @@ class SSDClassificationHead(_Convolutions):
 class SSDRegressionHead(_Convolutions):
     """The differences of boxes from each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int]) -> None:
@@ -91,10 +101,14 @@ class SSDRegressionHead(_Convolutions):
 class SSDHead(nn.Module):
     """The scores of classes and the differences of boxes for each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
-        num_classes: the classes.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
+    num_classes : int
+        The classes.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int) -> None:
@@ -110,21 +124,39 @@ class SSDHead(nn.Module):
 class SSD(OneStage):
     """SSD.
 
-    Args:
-        backbone: images to feature maps by name.
-        anchor_generator: what creates the anchors.
-        size: the (width, height) of all images.
-        num_classes: the classes, of which the first is the background.
-        image_mean, image_std: the means and standard deviations of the channels.
-        head: what computes scores and differences of boxes.
-        score_thresh, nms_thresh, detections_per_img: options of detections.
-        iou_thresh: the overlap from which an anchor is an object in training.
-        topk_candidates: the detections of each class before overlapping ones are removed.
-        positive_fraction: the part of anchors in the loss that are objects.
-        kwargs: further options of `GeneralizedRCNNTransform`.
+    Parameters
+    ----------
+    backbone : Module
+        Images to feature maps by name.
+    anchor_generator : DefaultBoxGenerator
+        What creates the anchors.
+    size : pair of ints
+        The (width, height) of all images.
+    num_classes : int
+        The classes, of which the first is the background.
+    image_mean, image_std : sequence of floats, optional
+        The means and standard deviations of the channels.
+    head : Tensor, optional
+        What computes scores and differences of boxes.
+    score_thresh : float, default 0.01
+        Options of detections.
+    nms_thresh : float, default 0.45
+        Options of detections.
+    detections_per_img : int, default 200
+        Options of detections.
+    iou_thresh : float, default 0.5
+        The overlap from which an anchor is an object in training.
+    topk_candidates : int, default 400
+        The detections of each class before overlapping ones are removed.
+    positive_fraction : float, default 0.25
+        The part of anchors in the loss that are objects.
+    **kwargs : any
+        Further options of `GeneralizedRCNNTransform`.
 
-    Raises:
-        ValueError: if the numbers of feature maps and of anchors' ratios differ.
+    Raises
+    ------
+    ValueError
+        If the numbers of feature maps and of anchors' ratios differ.
     """
 
     def __init__(self, backbone: nn.Module, anchor_generator: DefaultBoxGenerator, size: tuple[int, int],
@@ -197,9 +229,12 @@ def feature_maps(x: Any, blocks: Iterable[nn.Module], begin: list[Any]) -> Any:
 class SSDFeatureExtractorVGG(nn.Module):
     """The feature maps of SSD from a VGG.
 
-    Args:
-        backbone: the convolutions of the VGG.
-        highres: whether images have 512 pixels, which takes one map more.
+    Parameters
+    ----------
+    backbone : Module
+        The convolutions of the VGG.
+    highres : bool
+        Whether images have 512 pixels, which takes one map more.
     """
 
     def __init__(self, backbone: nn.Module, highres: bool) -> None:

@@ -43,11 +43,16 @@ class _Predictions(SSDScoringHead):
 class SSDLiteClassificationHead(_Predictions):
     """The scores of classes for each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
-        num_classes: the classes.
-        norm_layer: the layer that normalizes.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
+    num_classes : int
+        The classes.
+    norm_layer : callable
+        The layer that normalizes.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: _Norm) -> None:
@@ -57,10 +62,14 @@ class SSDLiteClassificationHead(_Predictions):
 class SSDLiteRegressionHead(_Predictions):
     """The differences of boxes from each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
-        norm_layer: the layer that normalizes.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
+    norm_layer : callable
+        The layer that normalizes.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], norm_layer: _Norm) -> None:
@@ -70,11 +79,16 @@ class SSDLiteRegressionHead(_Predictions):
 class SSDLiteHead(SSDHead):
     """The scores of classes and the differences of boxes for each anchor.
 
-    Args:
-        in_channels: the channels of each feature map.
-        num_anchors: the anchors at each element of it.
-        num_classes: the classes.
-        norm_layer: the layer that normalizes.
+    Parameters
+    ----------
+    in_channels : list of ints
+        The channels of each feature map.
+    num_anchors : list of ints
+        The anchors at each element of it.
+    num_classes : int
+        The classes.
+    norm_layer : callable
+        The layer that normalizes.
     """
 
     def __init__(self, in_channels: list[int], num_anchors: list[int], num_classes: int, norm_layer: _Norm) -> None:
@@ -86,15 +100,23 @@ class SSDLiteHead(SSDHead):
 class SSDLiteFeatureExtractorMobileNet(nn.Module):
     """The feature maps of SSDlite from a MobileNet.
 
-    Args:
-        backbone: the blocks of the MobileNet.
-        c4_pos: the number of the block whose expanded input is the first map.
-        norm_layer: the layer that normalizes.
-        width_mult: the factor of the channels of further maps.
-        min_depth: the least of these.
+    Parameters
+    ----------
+    backbone : Module
+        The blocks of the MobileNet.
+    c4_pos : int
+        The number of the block whose expanded input is the first map.
+    norm_layer : callable
+        The layer that normalizes.
+    width_mult : float, default 1.0
+        The factor of the channels of further maps.
+    min_depth : int, default 16
+        The least of these.
 
-    Raises:
-        ValueError: if that block adds its input.
+    Raises
+    ------
+    ValueError
+        If that block adds its input.
     """
 
     def __init__(self, backbone: Any, c4_pos: int, norm_layer: _Norm, width_mult: float = 1.0,

@@ -21,11 +21,16 @@ def _resized_boxes(boxes: Any, old: Any, new: Any) -> Any:
 def paste_masks_in_image(masks: Any, boxes: Any, img_shape: tuple[int, int], padding: int = 1) -> Any:
     """Returns masks (N, 1, M, M) of boxes in an image of this shape. The boxes are copied to the host.
 
-    Args:
-        masks: masks of the boxes.
-        boxes: boxes (N, 4).
-        img_shape: (height, width).
-        padding: the zeros around each mask, by which its box is enlarged.
+    Parameters
+    ----------
+    masks : Tensor
+        Masks of the boxes.
+    boxes : Tensor
+        Boxes (N, 4).
+    img_shape : pair of ints
+        (height, width).
+    padding : int, default 1
+        The zeros around each mask, by which its box is enlarged.
     """
     size = masks.shape[-1]
     wide = F.pad(masks, (padding,) * 4)
@@ -52,10 +57,14 @@ MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 def resize_keypoints(keypoints: Any, original_size: Any, new_size: Any) -> Any:
     """Returns keypoints (..., 3) of an image of another size.
 
-    Args:
-        keypoints: x, y and visibility of each.
-        original_size: (height, width) of their image.
-        new_size: that of the other one.
+    Parameters
+    ----------
+    keypoints : Tensor
+        x, y and visibility of each.
+    original_size : int or sequence of ints
+        (height, width) of their image.
+    new_size : int or sequence of ints
+        That of the other one.
     """
     height, width = (torch.tensor(float(n)) / torch.tensor(float(o))
                      for n, o in zip(new_size, original_size, strict=True))  # fmt: skip
@@ -65,8 +74,10 @@ def resize_keypoints(keypoints: Any, original_size: Any, new_size: Any) -> Any:
 def checked_batch(detector: Any, images: list[Any], targets: Any) -> tuple[ImageList, Any]:
     """Returns the images of a detector as a batch, and the targets in its coordinates.
 
-    Raises:
-        AssertionError: without targets in training, and for boxes of other shapes or without area.
+    Raises
+    ------
+    AssertionError
+        Without targets in training, and for boxes of other shapes or without area.
     """
     if detector.training:
         if targets is None:
@@ -93,14 +104,22 @@ def named_features(features: Any) -> Any:
 class GeneralizedRCNNTransform(nn.Module):
     """Normalizes and resizes images, and puts them into one batch.
 
-    Args:
-        min_size: the shorter side, or several of which one is chosen in training.
-        max_size: the longest side.
-        image_mean: the means of the channels.
-        image_std: the standard deviations of the channels.
-        size_divisible: what the batch's extents are divisible by.
-        fixed_size: the (width, height) of all images, or None.
-        kwargs: `_skip_resize`: whether images keep their size in training.
+    Parameters
+    ----------
+    min_size : int or sequence of ints
+        The shorter side, or several of which one is chosen in training.
+    max_size : int
+        The longest side.
+    image_mean : list of floats
+        The means of the channels.
+    image_std : list of floats
+        The standard deviations of the channels.
+    size_divisible : int, default 32
+        What the batch's extents are divisible by.
+    fixed_size : pair of ints, optional
+        The (width, height) of all images, or None.
+    **kwargs : any
+        `_skip_resize`: whether images keep their size in training.
     """
 
     def __init__(self, min_size: Any, max_size: int, image_mean: list[float], image_std: list[float],
@@ -117,13 +136,19 @@ class GeneralizedRCNNTransform(nn.Module):
     def forward(self, images: list[Any], targets: Any = None) -> tuple[ImageList, Any]:
         """Returns the batch, and the targets in its coordinates.
 
-        Args:
-            images: images (C, H, W) in the range 0 to 1.
-            targets: for each image a dict with "boxes" and possibly "masks", or None.
+        Parameters
+        ----------
+        images : list
+            Images (C, H, W) in the range 0 to 1.
+        targets : Tensor, optional
+            For each image a dict with "boxes" and possibly "masks", or None.
 
-        Raises:
-            TypeError: for images of integers.
-            ValueError: for images of other shapes.
+        Raises
+        ------
+        TypeError
+            For images of integers.
+        ValueError
+            For images of other shapes.
         """
         targets = None if targets is None else [dict(target) for target in targets]
         ready = []
@@ -178,10 +203,14 @@ class GeneralizedRCNNTransform(nn.Module):
     ) -> Any:
         """Returns detections in the coordinates of the original images.
 
-        Args:
-            result: the detections in each image.
-            image_shapes: the (height, width) of the resized images.
-            original_image_sizes: those of the original ones.
+        Parameters
+        ----------
+        result : list of dicts
+            The detections in each image.
+        image_shapes : list
+            The (height, width) of the resized images.
+        original_image_sizes : list
+            Those of the original ones.
         """
         if self.training:
             return result

@@ -12,9 +12,10 @@ from cuprous.torchvision.transforms.v2 import functional  # type: ignore[no-rede
 class Identity:
     """Returns its argument.
 
-    Examples:
-        >>> v2.Identity()(torch.ones(2))
-        tensor([1., 1.])
+    Examples
+    --------
+    >>> v2.Identity()(torch.ones(2))
+    tensor([1., 1.])
     """
 
     def __call__(self, x: Any) -> Any:
@@ -25,19 +26,21 @@ class Identity:
 class ToImage(transforms.PILToTensor):
     """Converts an image to a uint8 tensor (channels, height, width).
 
-    Examples:
-        >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
-        >>> v2.ToImage()(image).shape
-        torch.Size([3, 2, 4])
+    Examples
+    --------
+    >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
+    >>> v2.ToImage()(image).shape
+    torch.Size([3, 2, 4])
     """
 
 
 class ToDtype:
     """Converts a tensor to a dtype; with `scale` its values too, so that floats lie in [0, 1].
 
-    Examples:
-        >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([0, 255], dtype=torch.uint8))
-        tensor([0., 1.])
+    Examples
+    --------
+    >>> v2.ToDtype(torch.float32, scale=True)(torch.tensor([0, 255], dtype=torch.uint8))
+    tensor([0., 1.])
     """
 
     def __init__(self, dtype: Any, scale: bool = False) -> None:

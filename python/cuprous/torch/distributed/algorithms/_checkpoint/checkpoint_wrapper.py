@@ -52,8 +52,10 @@ def checkpoint_wrapper(module: Module, checkpoint_impl: CheckpointImpl = Checkpo
                        checkpoint_fn: Any = None, **options: Any) -> CheckpointWrapper:  # fmt: skip
     """Returns a module that is checkpointed.
 
-    Raises:
-        NotImplementedError: for a checkpoint function of the program's own.
+    Raises
+    ------
+    NotImplementedError
+        For a checkpoint function of the program's own.
     """
     if checkpoint_fn is not None:
         raise NotImplementedError("[checkpoint_wrapper] checkpoint_fn is not supported")
@@ -65,8 +67,10 @@ def apply_activation_checkpointing(model: Module, checkpoint_wrapper_fn: Callabl
                                    auto_wrap_policy: Any = None) -> None:  # fmt: skip
     """Replaces those submodules by checkpointed ones for which `check_fn` returns True.
 
-    Raises:
-        NotImplementedError: for a policy, which belongs to the first version of FSDP.
+    Raises
+    ------
+    NotImplementedError
+        For a policy, which belongs to the first version of FSDP.
     """
     if auto_wrap_policy is not None:
         raise NotImplementedError("[apply_activation_checkpointing] auto_wrap_policy is not supported; use check_fn")

@@ -17,18 +17,27 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None,
                        src_data_rank: int | None = 0) -> Module:  # fmt: skip
     """Divides a module, or parts of it by name, over a mesh of one dimension, in place.
 
-    Args:
-        module: the module.
-        device_mesh: the ranks.
-        parallelize_plan: a style, or styles by name of the submodule: dotted, with `*` for any name at one place.
-        src_data_rank: the rank whose parameters are taken; None means each rank its own.
+    Parameters
+    ----------
+    module : Module
+        The module.
+    device_mesh : DeviceMesh, optional
+        The ranks.
+    parallelize_plan : ParallelStyle or dict of str to ParallelStyle, optional
+        A style, or styles by name of the submodule: dotted, with `*` for any name at one place.
+    src_data_rank : int or None, default 0
+        The rank whose parameters are taken; None means each rank its own.
 
-    Raises:
-        ValueError: for a mesh of several dimensions.
-        TypeError: for anything else than styles.
+    Raises
+    ------
+    ValueError
+        For a mesh of several dimensions.
+    TypeError
+        For anything else than styles.
 
-    Example:
-        >>> parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})  # doctest: +SKIP
+    Examples
+    --------
+    >>> parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})  # doctest: +SKIP
     """
     mesh = _mesh(device_mesh)
     if mesh.ndim != 1:

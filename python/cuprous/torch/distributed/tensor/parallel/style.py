@@ -18,11 +18,12 @@ from cuprous.torch.nn.modules.sparse import Embedding
 class ParallelStyle(ABC):
     """Base class of the ways to divide a module.
 
-    Examples:
-        >>> from cuprous.torch.distributed.tensor import parallel
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> isinstance(parallel.ColwiseParallel(), parallel.ParallelStyle)
-        True
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.tensor import parallel
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> isinstance(parallel.ColwiseParallel(), parallel.ParallelStyle)
+    True
     """
 
     src_data_rank: int | None = 0
@@ -52,10 +53,14 @@ def _normal(placement: Placement, ndim: int) -> Placement:
 class _OfWeights(ParallelStyle):
     """Divides the weights of a linear layer or an embedding.
 
-    Args:
-        input_layouts: the placement of inputs that are plain tensors.
-        output_layouts: the placement of the result.
-        use_local_output: returns this rank's part, a plain tensor.
+    Parameters
+    ----------
+    input_layouts : Placement, optional
+        The placement of inputs that are plain tensors.
+    output_layouts : Placement, optional
+        The placement of the result.
+    use_local_output : bool, default True
+        Returns this rank's part, a plain tensor.
     """
 
     #: Dimensions along which weight and bias are divided, by class of module; None means replicas.
@@ -104,13 +109,18 @@ class ColwiseParallel(_OfWeights):
     """Divides the outputs of a linear layer, or the columns of an embedding: each rank computes some features of the
     result from the whole input. The bias is divided too.
 
-    Args:
-        input_layouts: the placement of inputs that are plain tensors; `Replicate()`.
-        output_layouts: the placement of the result; `Shard(-1)`.
-        use_local_output: returns this rank's part, a plain tensor.
+    Parameters
+    ----------
+    input_layouts : Placement, optional
+        The placement of inputs that are plain tensors; `Replicate()`.
+    output_layouts : Placement, optional
+        The placement of the result; `Shard(-1)`.
+    use_local_output : bool, default True
+        Returns this rank's part, a plain tensor.
 
-    Example:
-        >>> ColwiseParallel(output_layouts=Replicate())  # doctest: +SKIP
+    Examples
+    --------
+    >>> ColwiseParallel(output_layouts=Replicate())  # doctest: +SKIP
     """
 
     _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]] = {Linear: (0, 0), Embedding: (1, None)}
@@ -121,17 +131,22 @@ class RowwiseParallel(_OfWeights):
     """Divides the inputs of a linear layer, or the rows of an embedding: each rank computes a term of the result from
     some features, and the terms are summed. Every rank has the bias.
 
-    Args:
-        input_layouts: the placement of inputs that are plain tensors; `Shard(-1)`, for an embedding give `Replicate()`.
-        output_layouts: the placement of the result; `Replicate()`. With `Shard(1)` each rank gets a part of a sequence.
-        use_local_output: returns this rank's part, a plain tensor.
+    Parameters
+    ----------
+    input_layouts : Placement, optional
+        The placement of inputs that are plain tensors; `Shard(-1)`, for an embedding give `Replicate()`.
+    output_layouts : Placement, optional
+        The placement of the result; `Replicate()`. With `Shard(1)` each rank gets a part of a sequence.
+    use_local_output : bool, default True
+        Returns this rank's part, a plain tensor.
 
-    Examples:
-        >>> from cuprous.torch.distributed.tensor import parallel
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> layer = parallel.parallelize_module(nn.Linear(2, 3), mesh, parallel.RowwiseParallel())
-        >>> layer(torch.ones(1, 2)).shape
-        torch.Size([1, 3])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.tensor import parallel
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layer = parallel.parallelize_module(nn.Linear(2, 3), mesh, parallel.RowwiseParallel())
+    >>> layer(torch.ones(1, 2)).shape
+    torch.Size([1, 3])
     """
 
     _DIMS: ClassVar[dict[type[Module], tuple[int, int | None]]] = {Linear: (1, None), Embedding: (0, None)}
@@ -144,16 +159,20 @@ class RowwiseParallel(_OfWeights):
 class SequenceParallel(ParallelStyle):
     """Divides the sequence that a normalization layer computes on. Its parameters are replicas.
 
-    Args:
-        sequence_dim: the dimension of the sequence; 1.
-        use_local_output: returns this rank's part, a plain tensor.
+    Parameters
+    ----------
+    sequence_dim : int, default 1
+        The dimension of the sequence; 1.
+    use_local_output : bool, default False
+        Returns this rank's part, a plain tensor.
 
-    Examples:
-        >>> from cuprous.torch.distributed.tensor import parallel
-        >>> mesh = dist.init_device_mesh("cpu", (1,))
-        >>> layer = parallel.parallelize_module(nn.LayerNorm(2), mesh, parallel.SequenceParallel())
-        >>> layer(torch.ones(1, 4, 2)).shape
-        torch.Size([1, 4, 2])
+    Examples
+    --------
+    >>> from cuprous.torch.distributed.tensor import parallel
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> layer = parallel.parallelize_module(nn.LayerNorm(2), mesh, parallel.SequenceParallel())
+    >>> layer(torch.ones(1, 4, 2)).shape
+    torch.Size([1, 4, 2])
     """
 
     def __init__(self, *, sequence_dim: int = 1, use_local_output: bool = False) -> None:
@@ -175,12 +194,18 @@ class SequenceParallel(ParallelStyle):
 class PrepareModuleInput(ParallelStyle):
     """Makes inputs of a module DTensors, with the placements that it needs.
 
-    Args:
-        input_layouts: placements of the positional inputs that are plain tensors; None leaves an input as it is.
-        desired_input_layouts: the placements that the module needs.
-        input_kwarg_layouts: the same by name.
-        desired_input_kwarg_layouts: the same by name.
-        use_local_output: passes this rank's parts, plain tensors.
+    Parameters
+    ----------
+    input_layouts : Tensor, optional
+        Placements of the positional inputs that are plain tensors; None leaves an input as it is.
+    desired_input_layouts : Placement or tuple of Placements, optional
+        The placements that the module needs.
+    input_kwarg_layouts : dict of str to Placement, optional
+        The same by name.
+    desired_input_kwarg_layouts : dict of str to Placement, optional
+        The same by name.
+    use_local_output : bool, default False
+        Passes this rank's parts, plain tensors.
     """
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None,
@@ -222,10 +247,14 @@ class PrepareModuleInput(ParallelStyle):
 class PrepareModuleOutput(ParallelStyle):
     """Gives results of a module other placements.
 
-    Args:
-        output_layouts: placements of the results that are plain tensors; None leaves a result as it is.
-        desired_output_layouts: the placements that are needed.
-        use_local_output: returns this rank's parts, plain tensors.
+    Parameters
+    ----------
+    output_layouts : Tensor
+        Placements of the results that are plain tensors; None leaves a result as it is.
+    desired_output_layouts : Placement or tuple of Placements
+        The placements that are needed.
+    use_local_output : bool, default True
+        Returns this rank's parts, plain tensors.
     """
 
     def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
