@@ -17,7 +17,7 @@ def events(p):
 """
 
 
-def test_waits_for_late_ranks_are_told_apart_from_python() -> None:
+def test_waits_for_late_ranks_do_not_count_as_python() -> None:
     """In the total, the line, the text, the timeline and the flame graph."""
     run(
         _PROFILE

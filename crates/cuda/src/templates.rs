@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuprous_plan::{Inst, Kernel, Step};
 use foldhash::fast::RandomState;
@@ -11,7 +11,6 @@ use rayon::prelude::*;
 
 use crate::codegen::{Arg, Generated, Stage};
 use crate::driver::{Function, Module};
-use crate::gpu::lock;
 
 /// Loaded kernels by their source.
 pub(crate) type Kernels = HashMap<Source, (Function, Module), RandomState>;
@@ -104,6 +103,10 @@ pub(crate) fn generated(
     let keys = new.iter().map(|&k| keyed[k].0.clone());
     templates.0.extend(keys.zip(made));
     all
+}
+
+fn lock(templates: &Mutex<Templates>) -> MutexGuard<'_, Templates> {
+    templates.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn keyed(aligned: bool, step: &Step) -> (Key, Numbers) {
