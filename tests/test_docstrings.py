@@ -118,7 +118,7 @@ OTHERS |= {
                  "distributed.checkpoint.state_dict", "nn.parallel")
 }  # fmt: skip
 #: The libraries that modules need.
-NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboard",
+NEEDED = {"frames": "polars", "dask": "dask", "sklearn": "sklearn", "torchvision": "PIL", "torch.utils": "tensorboardX",
           "torch.einops": "einops"}  # fmt: skip
 
 #: Modules that the build of the documentation cannot import: their libraries are not among its requirements.
