@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from textwrap import dedent
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -23,6 +22,8 @@ def named(function: _F, name: str, doc: str) -> _F:
 
 def split_sections(doc: str) -> tuple[str, dict[str, str]]:
     """Returns what a docstring says before its sections, and the text of each section by its title."""
+    from textwrap import dedent  # not needed to import the package
+
     first, _, rest = doc.partition("\n")
     head, *parts = re.split(rf"^({'|'.join(SECTIONS)})\n-+\n", f"{first}\n{dedent(rest)}\n", flags=re.MULTILINE)
     return head.strip(), {title: text.strip("\n") for title, text in zip(parts[::2], parts[1::2], strict=True)}
