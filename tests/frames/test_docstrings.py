@@ -36,4 +36,4 @@ def test_members_say_what_they_take() -> None:
                 continue
             doc = inspect.getdoc(member) or ""
             parameters = [p for p in inspect.signature(member).parameters if p != "self"]
-            assert doc and all(f"{p}:" in doc for p in parameters), f"{cls.__name__}.{name}"
+            assert doc and all(f"{p} : " in doc for p in parameters), f"{cls.__name__}.{name}"
