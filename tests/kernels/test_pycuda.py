@@ -491,7 +491,7 @@ def test_tools() -> None:
         data.registers, data.shared_memory = 65536, 164 << 10
     record = tools.OccupancyRecord(data, 256, shared_mem=40 << 10, registers=32)
     assert record.limited_by in ("smem", "warps")
-    assert cp.get_device() in ("cpu", "cuda:0")
+    assert cp.get_device() in ("cpu", "cuda:0", "hip:0")
 
 
 def test_bins_of_pools() -> None:
