@@ -220,20 +220,21 @@ pub fn begin() -> bool {
     true
 }
 
-/// Functions that add the events of what has ended without anybody's notice.
-type Unnoticed = Box<dyn Fn() -> bool + Send>;
+/// A function that is called when a profile ends. It returns false once it need not be called again.
+type EndHook = Box<dyn Fn() -> bool + Send>;
 
-static UNNOTICED: Mutex<Vec<Unnoticed>> = Mutex::new(Vec::new());
+static END_HOOKS: Mutex<Vec<EndHook>> = Mutex::new(Vec::new());
 
-/// Calls a function when a profile ends, before events are no longer recorded, for as long as it returns true.
-pub fn before_end(add: impl Fn() -> bool + Send + 'static) {
-    UNNOTICED.lock().unwrap_or_else(|e| e.into_inner()).push(Box::new(add));
+/// Registers a function that is called whenever a profile ends, while events are still recorded. It adds the events of work that
+/// has ended on a device, and returns false once it need not be called again.
+pub fn before_end(add_events: impl Fn() -> bool + Send + 'static) {
+    END_HOOKS.lock().unwrap_or_else(|e| e.into_inner()).push(Box::new(add_events));
 }
 
 /// Ends the profile and returns it, or `None` if none had begun.
 pub fn end() -> Option<Box<Profile>> {
     if on() {
-        UNNOTICED.lock().unwrap_or_else(|e| e.into_inner()).retain(|add| add());
+        END_HOOKS.lock().unwrap_or_else(|e| e.into_inner()).retain(|add_events| add_events());
     }
     ON.store(false, Relaxed);
     let mut ended = profile().take()?;

@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Work on the stream for collectives, up to an event.
 struct Submitted {
     event: ManuallyDrop<Event>,
-    /// Events before and after it that have times, during a profile.
+    /// Events with time stamps before and after the work. Present only if a profile was being made.
     timing: Option<[Event; 2]>,
     working: Arc<Stream>,
     /// Events that can be used again.
