@@ -287,7 +287,7 @@ _gpuarray.mul_add _gpuarray.any _gpuarray.all _memory.memcpy_htod_async _memory.
 _memory.memcpy_dtod_async _memory.pre_call _memory.post_call cumath.fmod cumath.atan2 cumath.frexp cumath.ldexp
 cumath.modf cumath.function curandom.rand curandom.fill_uniform curandom.fill_normal curandom.fill_log_normal
 curandom.fill_poisson curandom.gen_uniform curandom.gen_normal curandom.gen_log_normal curandom.gen_poisson
-curandom.call_skip_ahead driver.record driver.prepared_async_call elementwise.__call__ gpuarray.to_gpu_async
+curandom.call_skip_ahead _streams.record _modules.prepared_async_call elementwise.__call__ gpuarray.to_gpu_async
 gpuarray.arange gpuarray.take gpuarray.multi_take gpuarray.multi_put gpuarray.multi_take_put gpuarray.where
 gpuarray.if_positive gpuarray.sum gpuarray.any gpuarray.all gpuarray.dot gpuarray.max gpuarray.min gpuarray.subset_sum
 gpuarray.subset_dot gpuarray.subset_max gpuarray.subset_min gpuarray.function reduction.__call__ scan.__call__"""
@@ -308,8 +308,8 @@ HINTS |= {
     "pycuda._gpuarray.get.async_": "a transfer never outlives the call",
     "pycuda._gpuarray.get.pagelocked": "every copy goes through pinned memory",
     "pycuda._memory.mem_alloc_pitch.access_size": "rows begin at multiples of 512 bytes, which suits all sizes",
-    "pycuda.driver.make_context.flags": "how the host waits",
-    "pycuda.driver.__init__.flags": "how one waits for a stream or an event",
+    "pycuda._contexts.make_context.flags": "how the host waits",
+    "pycuda._streams.__init__.flags": "how one waits for a stream or an event",
     "pycuda.gpuarray.splay.dev": "a shape of launch that suits every GPU",
     "pycuda.scan.__call__.allocator": "a scan goes to memory that is there",
     "pycuda.scan._store.neutral": "of the other kind of scan",

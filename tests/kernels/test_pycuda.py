@@ -347,8 +347,8 @@ def test_contexts_of_several_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drv._core, "device_count", lambda: 2)
     monkeypatch.setattr(drv._core, "get_device", lambda: current[0])
     monkeypatch.setattr(drv._core, "enter_device", lambda name: current.__setitem__(0, name))
-    monkeypatch.setattr(drv._cuda, "Device", Fake)
-    monkeypatch.setattr(drv._cuda, "get_device_id", lambda: int(current[0][-1]))
+    monkeypatch.setattr(cp.cuda, "Device", Fake)
+    monkeypatch.setattr(cp.cuda, "get_device_id", lambda: int(current[0][-1]))
     first, second = drv.Device(0), drv.Device(1)
     context = second.make_context(drv.ctx_flags.SCHED_AUTO | drv.ctx_flags.MAP_HOST)
     assert drv.Context.get_device() == second

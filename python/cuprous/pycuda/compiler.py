@@ -14,7 +14,8 @@ from cuprous.cuda._headers import COMPLEX, OURS, include_options
 from cuprous.cuda._nvcc import device_runtime
 from cuprous.cuda._nvrtc import SEPARATE, compile_source
 from cuprous.cuda._raw_kernels import RawModule, target
-from cuprous.pycuda.driver import CompileError, Function, LogicError, Module
+from cuprous.pycuda._errors import CompileError, LogicError
+from cuprous.pycuda._modules import Function, Module
 
 #: PyCUDA's name for the default options of all modules.
 DEFAULT_NVCC_FLAGS: list[str] = []
