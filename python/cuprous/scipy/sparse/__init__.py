@@ -12,6 +12,7 @@ from typing import Any
 from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse import linalg
 from cuprous.scipy.sparse._base import sparray, spmatrix
+from cuprous.scipy.sparse._blocks import block_array, block_diag, bmat, hstack, vstack
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, SparseWarning
 from cuprous.scipy.sparse._classes import (
     coo_array,
@@ -29,28 +30,10 @@ from cuprous.scipy.sparse._classes import (
     isspmatrix_csr,
     isspmatrix_dia,
 )
-from cuprous.scipy.sparse._construct import (
-    block_array,
-    block_diag,
-    bmat,
-    diags,
-    diags_array,
-    eye,
-    eye_array,
-    find,
-    hstack,
-    identity,
-    kron,
-    kronsum,
-    rand,
-    random,
-    random_array,
-    spdiags,
-    tril,
-    triu,
-    vstack,
-)
+from cuprous.scipy.sparse._construct import diags, diags_array, eye, eye_array, identity, kron, kronsum, spdiags
+from cuprous.scipy.sparse._extract import find, tril, triu
 from cuprous.scipy.sparse._files import load_npz, save_npz
+from cuprous.scipy.sparse._random import rand, random, random_array
 
 _FORMATS = "use csr, csc, coo or dia"
 #: SciPy names that are not supported, each with the nearest alternative.

@@ -2,6 +2,11 @@
 
 from cuprous.scipy.sparse._base import sparray as sparray
 from cuprous.scipy.sparse._base import spmatrix as spmatrix
+from cuprous.scipy.sparse._blocks import block_array as block_array
+from cuprous.scipy.sparse._blocks import block_diag as block_diag
+from cuprous.scipy.sparse._blocks import bmat as bmat
+from cuprous.scipy.sparse._blocks import hstack as hstack
+from cuprous.scipy.sparse._blocks import vstack as vstack
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning as SparseEfficiencyWarning
 from cuprous.scipy.sparse._checks import SparseWarning as SparseWarning
 from cuprous.scipy.sparse._classes import coo_array as coo_array
@@ -18,27 +23,22 @@ from cuprous.scipy.sparse._classes import isspmatrix_coo as isspmatrix_coo
 from cuprous.scipy.sparse._classes import isspmatrix_csc as isspmatrix_csc
 from cuprous.scipy.sparse._classes import isspmatrix_csr as isspmatrix_csr
 from cuprous.scipy.sparse._classes import isspmatrix_dia as isspmatrix_dia
-from cuprous.scipy.sparse._construct import block_array as block_array
-from cuprous.scipy.sparse._construct import block_diag as block_diag
-from cuprous.scipy.sparse._construct import bmat as bmat
 from cuprous.scipy.sparse._construct import diags as diags
 from cuprous.scipy.sparse._construct import diags_array as diags_array
 from cuprous.scipy.sparse._construct import eye as eye
 from cuprous.scipy.sparse._construct import eye_array as eye_array
-from cuprous.scipy.sparse._construct import find as find
-from cuprous.scipy.sparse._construct import hstack as hstack
 from cuprous.scipy.sparse._construct import identity as identity
 from cuprous.scipy.sparse._construct import kron as kron
 from cuprous.scipy.sparse._construct import kronsum as kronsum
-from cuprous.scipy.sparse._construct import rand as rand
-from cuprous.scipy.sparse._construct import random as random
-from cuprous.scipy.sparse._construct import random_array as random_array
 from cuprous.scipy.sparse._construct import spdiags as spdiags
-from cuprous.scipy.sparse._construct import tril as tril
-from cuprous.scipy.sparse._construct import triu as triu
-from cuprous.scipy.sparse._construct import vstack as vstack
+from cuprous.scipy.sparse._extract import find as find
+from cuprous.scipy.sparse._extract import tril as tril
+from cuprous.scipy.sparse._extract import triu as triu
 from cuprous.scipy.sparse._files import load_npz as load_npz
 from cuprous.scipy.sparse._files import save_npz as save_npz
+from cuprous.scipy.sparse._random import rand as rand
+from cuprous.scipy.sparse._random import random as random
+from cuprous.scipy.sparse._random import random_array as random_array
 
 from . import linalg as linalg
 
