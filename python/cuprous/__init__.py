@@ -29,6 +29,7 @@ _PUBLIC = {
     "._common.dtype_info": "can_cast common_type finfo iinfo isdtype min_scalar_type promote_types result_type",
     "._common.masks": "flatnonzero",
     "._common.transfers": "ImplicitConversionError TransferWarning get_transfers set_transfers",
+    "._functions.arg_reductions": "argmax argmin",
     "._functions.broadcast": "broadcast",
     "._functions.calculus": "convolve corrcoef correlate cov diff ediff1d gradient interp trapezoid unwrap",
     "._functions.complex_parts": "angle imag real",
@@ -39,6 +40,7 @@ _PUBLIC = {
         "empty empty_like frombuffer fromiter fromstring full full_like ones ones_like require zeros "
         "zeros_like"
     ),
+    "._functions.cumulative": "cumprod cumsum cumulative_prod cumulative_sum",
     "._functions.einsum": "einsum einsum_path",
     "._functions.elementwise": "around clip fix i0 isneginf isposinf nan_to_num real_if_close round sinc where",
     "._functions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
@@ -62,21 +64,19 @@ _PUBLIC = {
     ),
     "._functions.matrices": "diag diagflat eye fromfunction identity indices meshgrid tri tril triu vander",
     "._functions.memory": "copyto may_share_memory shares_memory",
+    "._functions.moments": "average mean std var",
     "._functions.nan_reductions": (
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"
     ),
     "._functions.padding": "pad",
-    "._functions.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "._functions.poly1d": "poly1d",
+    "._functions.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "._functions.printing": "array2string array_repr array_str who",
     "._functions.products": "cross dot inner kron outer tensordot trace vdot",
     "._functions.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "._functions.ranges": "arange geomspace linspace logspace",
     "._functions.rearrangement": "flip fliplr flipud resize roll rot90 trim_zeros",
-    "._functions.reductions": (
-        "all amax amin any argmax argmin average cumprod cumsum cumulative_prod cumulative_sum max mean min "
-        "prod ptp std sum var"
-    ),
+    "._functions.reductions": "all amax amin any max min prod ptp sum",
     "._functions.selection": "compress extract place put put_along_axis putmask take take_along_axis",
     "._functions.sets": (
         "in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values"

@@ -17,11 +17,14 @@ from cuprous._common import dlpack, dtypes, indexing, operands, pointers
 from cuprous._common.arguments import ndarray
 from cuprous._common.naming import join_sections
 from cuprous._functions import (
+    arg_reductions,
     complex_parts,
     counting,
+    cumulative,
     elementwise,
     index_routines,
     manipulation,
+    moments,
     printing,
     products,
     reductions,
@@ -75,10 +78,10 @@ def _documented(summary: str, expression: str, result: str) -> str:
 
 #: Methods that are functions of the module with the array as the first argument.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "all": reductions.all, "any": reductions.any, "argmax": reductions.argmax, "argmin": reductions.argmin,
-    "cumprod": reductions.cumprod, "cumsum": reductions.cumsum, "max": reductions.max, "mean": reductions.mean,
-    "min": reductions.min, "prod": reductions.prod, "ptp": reductions.ptp, "std": reductions.std,
-    "sum": reductions.sum, "var": reductions.var,
+    "all": reductions.all, "any": reductions.any, "argmax": arg_reductions.argmax, "argmin": arg_reductions.argmin,
+    "cumprod": cumulative.cumprod, "cumsum": cumulative.cumsum, "max": reductions.max, "mean": moments.mean,
+    "min": reductions.min, "prod": reductions.prod, "ptp": reductions.ptp, "std": moments.std,
+    "sum": reductions.sum, "var": moments.var,
     "argpartition": sorting.argpartition, "argsort": sorting.argsort, "searchsorted": sorting.searchsorted,
     "sort": sorting.write_sorted,
     "choose": index_routines.choose, "diagonal": index_routines.diagonal, "dot": products.dot,

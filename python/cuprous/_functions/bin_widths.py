@@ -15,10 +15,11 @@ from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ndarray
 from cuprous._functions.joining import stack
+from cuprous._functions.moments import mean, std
 from cuprous._functions.quantiles import percentile
 from cuprous._functions.reductions import max as max_
-from cuprous._functions.reductions import mean, ptp, std
 from cuprous._functions.reductions import min as min_
+from cuprous._functions.reductions import ptp
 from cuprous._functions.reductions import sum as sum_
 
 #: The range of the histogram; None for the range of the data.

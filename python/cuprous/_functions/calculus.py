@@ -25,12 +25,13 @@ from cuprous._common.indexing import gather_flat
 from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._common.operands import is_scalar, on_array_device
 from cuprous._functions.complex_parts import imag, real
+from cuprous._functions.cumulative import cumsum
 from cuprous._functions.elementwise import clip
 from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import atleast_1d
 from cuprous._functions.matrices import diagonal_view
+from cuprous._functions.moments import mean
 from cuprous._functions.reductions import any as any_
-from cuprous._functions.reductions import cumsum, mean
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs.gufuncs import matmul
 

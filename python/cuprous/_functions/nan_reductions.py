@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, Axes, Axis, array, ndarray, truth_mask, write_exactly
 from cuprous._common.casting import IDENTITY
-from cuprous._functions import reductions
+from cuprous._functions import arg_reductions, cumulative, moments, reductions
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 
@@ -212,7 +212,7 @@ def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarr
     filled, valid = _replace_nan(a, float("-inf") if name == "argmax" else float("inf"))
     if valid is not None and not bool(all_(any_(valid, axis))):
         raise ValueError("All-NaN slice encountered")
-    return getattr(reductions, name)(filled, axis, out, keepdims=keepdims)
+    return getattr(arg_reductions, name)(filled, axis, out, keepdims=keepdims)
 
 
 def nanargmax(a: ArrayLike, axis: Axis = None, out: ndarray | None = None, *, keepdims: bool = False) -> ndarray:
@@ -322,7 +322,7 @@ def nanmean(a: ArrayLike, axis: Axes = None, dtype: Any = None, out: ndarray | N
     """
     a, valid = _replace_nan(a, 0)
     _check_inexact(a, dtype, out)
-    return reductions.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
+    return moments.mean(a, axis, dtype, out, keepdims, where=_combined_mask(valid, where))
 
 
 def nanvar(
@@ -419,7 +419,7 @@ def _variance(name: str, a: ArrayLike, axis: Axes, dtype: Any, out: Any, ddof: f
     _check_inexact(filled, dtype, out)
     mask = _combined_mask(valid, where)
     freedom = ddof if correction is None else correction
-    reduction = partial(getattr(reductions, name), filled, axis, dtype, ddof=ddof, keepdims=keepdims, where=mask,
+    reduction = partial(getattr(moments, name), filled, axis, dtype, ddof=ddof, keepdims=keepdims, where=mask,
                         mean=mean, correction=correction)  # fmt: skip
     if mask is True or freedom == 0:
         return reduction(out=out)
@@ -458,7 +458,7 @@ def nancumsum(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray |
     >>> cp.nancumsum([2, cp.nan, 3])
     array([2., 2., 5.])
     """
-    return reductions.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
+    return cumulative.cumsum(_replace_nan(a, 0)[0], axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray | None = None) -> ndarray:
@@ -489,7 +489,7 @@ def nancumprod(a: ArrayLike, axis: Axis = None, dtype: Any = None, out: ndarray 
     >>> cp.nancumprod([2, cp.nan, 3])
     array([2., 2., 6.])
     """
-    return reductions.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
+    return cumulative.cumprod(_replace_nan(a, 1)[0], axis, dtype, out)
 
 
 __all__ = [

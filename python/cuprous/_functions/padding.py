@@ -13,7 +13,7 @@ from cuprous._common.arguments import array as as_array
 from cuprous._common.casting import astype
 from cuprous._common.layout import axis_order, empty_in_order
 from cuprous._common.operands import is_scalar, on_array_device
-from cuprous._functions import reductions
+from cuprous._functions import moments, reductions
 from cuprous._functions.quantiles import median
 from cuprous._functions.ranges import linspace
 
@@ -190,7 +190,7 @@ def _axis_by_axis(result: ndarray, widths: list[tuple[int, int]], mode: str, kwa
 def _statistic(window: ndarray, mode: str, axis: int) -> ndarray:
     if mode in _REDUCTIONS:
         return _REDUCTIONS[mode](window, axis, keepdims=True)
-    value = (reductions.mean if mode == "mean" else median)(window, axis, keepdims=True)
+    value = (moments.mean if mode == "mean" else median)(window, axis, keepdims=True)
 
     if dtypes.kind(window.dtype_name) in "iu":
         value = _core.map("rint", value)

@@ -21,9 +21,10 @@ from cuprous._common.arguments import (
 )
 from cuprous._common.casting import astype
 from cuprous._functions.joining import stack
+from cuprous._functions.moments import aligned_weights, mean
 from cuprous._functions.nan_reductions import nanmean
-from cuprous._functions.reductions import aligned_weights, mean, reduced_shape
 from cuprous._functions.reductions import any as any_
+from cuprous._functions.reductions import reduced_shape
 from cuprous._functions.selection import take_along_axis
 
 #: The continuous methods: (alpha, beta) of Hyndman and Fan; the rank is n q + alpha + q (1 - alpha - beta) - 1.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cuprous._common.arguments import ndarray
 from cuprous._common.casting import astype
+from cuprous._functions.arg_reductions import argmax
 from cuprous._functions.complex_parts import imag, real
 from cuprous._functions.creation import ones_like, zeros
 from cuprous._functions.elementwise import where
@@ -15,7 +16,6 @@ from cuprous._functions.joining import concatenate
 from cuprous._functions.logic import iscomplexobj
 from cuprous._functions.matrices import eye, tril
 from cuprous._functions.ranges import arange
-from cuprous._functions.reductions import argmax
 from cuprous._functions.selection import take_along_axis
 from cuprous._ufuncs.one_output import absolute
 from cuprous.linalg._solving import solve
