@@ -49,11 +49,9 @@ _PUBLIC = {
         "mask_indices mgrid ndenumerate ndindex ogrid piecewise r_ ravel_multi_index select tril_indices "
         "tril_indices_from triu_indices triu_indices_from unravel_index"
     ),
+    "._functions.insertion": "append delete insert",
     "._functions.io": "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed",
-    "._functions.joining": (
-        "append array_split block column_stack concat concatenate delete dsplit dstack hsplit hstack insert "
-        "repeat row_stack split stack tile unstack vsplit vstack"
-    ),
+    "._functions.joining": "block column_stack concat concatenate dstack hstack row_stack stack vstack",
     "._functions.logic": (
         "allclose array_equal array_equiv get_array_module isclose iscomplex iscomplexobj isfortran isreal "
         "isrealobj isscalar iterable"
@@ -77,11 +75,13 @@ _PUBLIC = {
     "._functions.ranges": "arange geomspace linspace logspace",
     "._functions.rearrangement": "flip fliplr flipud resize roll rot90 trim_zeros",
     "._functions.reductions": "all amax amin any max min prod ptp sum",
+    "._functions.repetition": "repeat tile",
     "._functions.selection": "compress extract place put put_along_axis putmask take take_along_axis",
     "._functions.sets": (
         "in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values"
     ),
     "._functions.sorting": "argpartition argsort digitize lexsort partition searchsorted sort sort_complex topk",
+    "._functions.splitting": "array_split dsplit hsplit split unstack vsplit",
     "._functions.windows": "bartlett blackman hamming hanning kaiser packbits unpackbits",
     "._tools.estimate": "estimate estimate_simple",
     "._tools.explanation": "explain",

@@ -18,7 +18,7 @@ from cuprous._common.casting import check_casting, warn_of_lost_parts
 from cuprous._common.device import device_word
 from cuprous._common.layout import cast_in_order, fortran_or_c, order_letter, with_order
 from cuprous._common.operands import is_numpy_array
-from cuprous._functions import creation, elementwise, joining, manipulation, reductions, selection, sorting
+from cuprous._functions import creation, elementwise, manipulation, reductions, repetition, selection, sorting
 from cuprous._ufuncs import gufuncs, two_outputs
 
 
@@ -504,7 +504,7 @@ def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
     >>> cp.asarray([1, 2]).repeat(2)
     array([1, 1, 2, 2])
     """
-    return joining.repeat(self, repeats, axis)
+    return repetition.repeat(self, repeats, axis)
 
 
 def divmod_(self: ndarray, other: Any) -> Any:
