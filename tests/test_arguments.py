@@ -69,12 +69,12 @@ _HINTS = {
     "taken by __new__": "cuda._jit.__init__.args cuda._jit.__init__.options",
     "compiled code is always kept": "cuda._jit.jit.cache",
     "arrays have no subclasses": """
-        _functions.creation.array.subok _functions.creation.copy.subok
+        _functions.conversion.array.subok _functions.conversion.copy.subok
         _functions.manipulation.broadcast_to.subok _functions.manipulation.broadcast_arrays.subok
         lib.stride_tricks.sliding_window_view.subok""",
     "every view can be written, as in CuPy": "lib.stride_tricks.sliding_window_view.writeable",
     "a transfer never outlives the call": """
-        _functions.creation.asarray.blocking _functions.creation.array.blocking _array.interop.get.blocking""",
+        _functions.conversion.asarray.blocking _functions.conversion.array.blocking _array.interop.get.blocking""",
     "a permission to spoil the input, not an order": """
         _functions.quantiles._quantile.overwrite_input _functions.quantiles.median.overwrite_input
         scipy.fft._cosines.transform.overwrite_x scipy.fft._spectra.transform.overwrite_x

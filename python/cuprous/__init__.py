@@ -34,15 +34,15 @@ _PUBLIC = {
     "._functions.calculus": "convolve corrcoef correlate cov diff ediff1d gradient interp trapezoid unwrap",
     "._functions.complex_parts": "angle imag real",
     "._functions.constants": "e euler_gamma inf nan newaxis pi",
-    "._functions.counting": "argwhere count_nonzero nonzero",
-    "._functions.creation": (
-        "array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray astype copy "
-        "empty empty_like frombuffer fromiter fromstring full full_like ones ones_like require zeros "
-        "zeros_like"
+    "._functions.conversion": (
+        "array asanyarray asarray asarray_chkfinite ascontiguousarray asfarray asfortranarray astype copy require"
     ),
+    "._functions.counting": "argwhere count_nonzero nonzero",
+    "._functions.creation": "empty empty_like full full_like ones ones_like zeros zeros_like",
     "._functions.cumulative": "cumprod cumsum cumulative_prod cumulative_sum",
     "._functions.einsum": "einsum einsum_path",
     "._functions.elementwise": "around clip fix i0 isneginf isposinf nan_to_num real_if_close round sinc where",
+    "._functions.from_buffers": "frombuffer fromiter fromstring",
     "._functions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
     "._functions.index_routines": (
         "apply_along_axis apply_over_axes c_ choose diag_indices diag_indices_from diagonal fill_diagonal ix_ "

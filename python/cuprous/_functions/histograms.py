@@ -12,7 +12,7 @@ from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray, result_name, spread
 from cuprous._common.casting import astype, common_dtype
 from cuprous._common.operands import is_scalar, on_array_device
-from cuprous._functions import creation, ranges
+from cuprous._functions import conversion, ranges
 from cuprous._functions.bin_widths import count
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.sorting import searchsorted
@@ -129,7 +129,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
     if isinstance(bins, str):
         bins = count(a, bins, None if range is None else _outer_edges(a, range), weights, histogram)
     if getattr(bins, "ndim", 0) == 1 or isinstance(bins, (list, tuple)):
-        edges = creation.asarray(bins)
+        edges = conversion.asarray(bins)
         if edges.ndim != 1:
             raise ValueError("`bins` must be 1d, when an array")
         if bool(_core.reduce("max", edges[1:] < edges[:-1], None)) if edges.size > 1 else False:

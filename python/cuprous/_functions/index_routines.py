@@ -29,7 +29,7 @@ from cuprous._common.indexing import bounded, flat_offsets
 from cuprous._common.layout import MAX_NDIM, order_letter, with_order
 from cuprous._common.masks import flatnonzero, split_index
 from cuprous._common.operands import is_scalar, on_array_device
-from cuprous._functions import creation, matrices, ranges
+from cuprous._functions import conversion, creation, matrices, ranges
 from cuprous._functions.counting import nonzero
 from cuprous._functions.joining import concatenate, stack
 from cuprous._functions.manipulation import expand_dims, moveaxis
@@ -853,7 +853,7 @@ def ix_(*args: ArrayLike) -> tuple[ndarray, ...]:
     """
     result = []
     for i, item in enumerate(args):
-        a = creation.asarray(item)
+        a = conversion.asarray(item)
         if a.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if a.size == 0 and not hasattr(item, "dtype"):
@@ -972,7 +972,7 @@ class _Joiner:
         for item in items:
             if is_scalar(item):
                 scalars.append(item)
-            part = _slice_values(item) if isinstance(item, slice) else creation.asarray(item)
+            part = _slice_values(item) if isinstance(item, slice) else conversion.asarray(item)
             if not is_scalar(item):
                 arrays.append(part)
             if part.ndim < ndmin:

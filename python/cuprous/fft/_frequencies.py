@@ -8,7 +8,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._common import dtypes
 from cuprous._common.arguments import ArrayLike, array, ndarray
-from cuprous._functions.creation import asarray
+from cuprous._functions.conversion import asarray
 from cuprous._functions.rearrangement import roll
 
 
