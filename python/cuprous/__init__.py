@@ -29,9 +29,11 @@ _PUBLIC = {
     "._common.dtype_info": "can_cast common_type finfo iinfo isdtype min_scalar_type promote_types result_type",
     "._common.masks": "flatnonzero",
     "._common.transfers": "ImplicitConversionError TransferWarning get_transfers set_transfers",
+    "._functions.apply_along": "apply_along_axis apply_over_axes",
     "._functions.arg_reductions": "argmax argmin",
     "._functions.broadcast": "broadcast",
     "._functions.calculus": "convolve corrcoef correlate cov diff ediff1d gradient interp trapezoid unwrap",
+    "._functions.choosing": "choose piecewise select",
     "._functions.complex_parts": "angle imag real",
     "._functions.constants": "e euler_gamma inf nan newaxis pi",
     "._functions.conversion": (
@@ -44,11 +46,7 @@ _PUBLIC = {
     "._functions.elementwise": "around clip fix i0 isneginf isposinf nan_to_num real_if_close round sinc where",
     "._functions.from_buffers": "frombuffer fromiter fromstring",
     "._functions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
-    "._functions.index_routines": (
-        "apply_along_axis apply_over_axes c_ choose diag_indices diag_indices_from diagonal fill_diagonal ix_ "
-        "mask_indices mgrid ndenumerate ndindex ogrid piecewise r_ ravel_multi_index select tril_indices "
-        "tril_indices_from triu_indices triu_indices_from unravel_index"
-    ),
+    "._functions.index_tricks": "c_ ix_ mgrid ndenumerate ndindex ogrid r_",
     "._functions.insertion": "append delete insert",
     "._functions.io": "fromfile genfromtxt load loadtxt save savetxt savez savez_compressed",
     "._functions.joining": "block column_stack concat concatenate dstack hstack row_stack stack vstack",
@@ -61,8 +59,13 @@ _PUBLIC = {
         "moveaxis ndim permute_dims ravel reshape rollaxis shape size squeeze swapaxes transpose"
     ),
     "._functions.matrices": "diag diagflat eye fromfunction identity indices meshgrid tri tril triu vander",
+    "._functions.matrix_indices": (
+        "diag_indices diag_indices_from diagonal fill_diagonal mask_indices tril_indices tril_indices_from "
+        "triu_indices triu_indices_from"
+    ),
     "._functions.memory": "copyto may_share_memory shares_memory",
     "._functions.moments": "average mean std var",
+    "._functions.multi_indices": "ravel_multi_index unravel_index",
     "._functions.nan_reductions": (
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"
     ),

@@ -18,12 +18,13 @@ from cuprous._common.arguments import ndarray
 from cuprous._common.naming import join_sections
 from cuprous._functions import (
     arg_reductions,
+    choosing,
     complex_parts,
     counting,
     cumulative,
     elementwise,
-    index_routines,
     manipulation,
+    matrix_indices,
     moments,
     printing,
     products,
@@ -84,7 +85,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": reductions.sum, "var": moments.var,
     "argpartition": sorting.argpartition, "argsort": sorting.argsort, "searchsorted": sorting.searchsorted,
     "sort": sorting.write_sorted,
-    "choose": index_routines.choose, "diagonal": index_routines.diagonal, "dot": products.dot,
+    "choose": choosing.choose, "diagonal": matrix_indices.diagonal, "dot": products.dot,
     "nonzero": counting.nonzero, "put": selection.put, "take": selection.take, "trace": products.trace,
     "round": elementwise.round, "ravel": manipulation.ravel,
     "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,

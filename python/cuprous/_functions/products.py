@@ -19,8 +19,8 @@ from cuprous._common.arguments import (
 )
 from cuprous._common.casting import astype
 from cuprous._common.operands import host_operand, is_scalar
-from cuprous._functions.index_routines import diagonal
 from cuprous._functions.manipulation import moveaxis
+from cuprous._functions.matrix_indices import diagonal
 from cuprous._functions.reductions import sum as sum_
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_out
 from cuprous._functions import products
-from cuprous._functions.index_routines import diagonal as _diagonal
 from cuprous._functions.matrices import eye
+from cuprous._functions.matrix_indices import diagonal as _diagonal
 from cuprous._functions.reductions import sum as sum_
 from cuprous._ufuncs import gufuncs
 from cuprous.linalg._decompositions import linalg_error, stacked

@@ -16,8 +16,8 @@ from typing import Any
 from cuprous import _core
 from cuprous._common.casting import astype
 from cuprous._common.convert import c_strides
+from cuprous._common.masks import split_index
 from cuprous._common.operands import is_numpy_array, on_array_device, unsupported
-from cuprous._functions.index_routines import split_index
 from cuprous._functions.joining import stack
 from cuprous.scipy.ndimage._structures import host, neighbors
 from cuprous.scipy.ndimage._support import ArrayLike, ndarray, per_axis, source
