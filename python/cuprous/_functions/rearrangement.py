@@ -189,7 +189,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         An array or array-like of any dtype.
     shift : int or sequence of ints
         The number of positions, or a number for each axis.
-    axis : int or tuple of ints, optional
+    axis : int or sequence of ints, optional
         The axis or axes; None (the default) rolls the flattened array.
 
     Returns

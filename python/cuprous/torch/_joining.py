@@ -143,7 +143,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     ----------
     tensor : Tensor
         A tensor of at least one dimension.
-    split_size_or_sections : int or tuple of ints
+    split_size_or_sections : int or sequence of ints
         The extent of each part, or a list of extents.
     dim : int, default 0
         The dimension; a negative one counts from the end.
@@ -403,7 +403,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         A tensor of any shape and dtype.
     shifts : int or sequence of ints
         The distance, or one for each dimension.
-    dims : int or tuple of ints, optional
+    dims : int or sequence of ints, optional
         A dimension or several; None for the flattened tensor.
 
     Returns

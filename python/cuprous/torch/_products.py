@@ -406,7 +406,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         A tensor.
     b : Tensor
         A tensor of the same dtype.
-    dims : int, default 2
+    dims : int or pair of sequences of ints, default 2
         The number of dimensions, the last of `a` and the first of `b`; or a pair of lists of dimensions.
 
     Returns

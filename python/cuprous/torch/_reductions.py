@@ -46,7 +46,7 @@ def sum(
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -120,7 +120,7 @@ def mean(
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -672,7 +672,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
         A tensor of any shape, of a floating or complex dtype.
     p : float, default "fro"
         The order; "fro" is 2, and inf gives the largest absolute value.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.

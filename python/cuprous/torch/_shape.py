@@ -710,7 +710,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default that of the tensor.
 
     Returns

@@ -46,7 +46,7 @@ class CustomOpDef:
 
         Parameters
         ----------
-        device_types : str or sequence of str
+        device_types : str, sequence of str or None
             The types, such as "cpu"; None for all.
         func : callable, optional
             The function; None for a decorator.
@@ -259,7 +259,7 @@ def register_fake(
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     func : callable, optional
         The function; None for a decorator.
@@ -289,7 +289,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     device_types : str or sequence of str
         The types, such as "cpu"; None for all.
@@ -318,7 +318,7 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     backward : callable
         Gets a context and the gradients of the results; returns the gradients of the arguments.

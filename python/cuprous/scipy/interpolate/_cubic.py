@@ -278,7 +278,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
 
     Parameters
     ----------
-    x, y : object
+    x, y : array_like
         As for `CubicHermiteSpline`.
     axis : int, default 0
         As for `CubicHermiteSpline`.

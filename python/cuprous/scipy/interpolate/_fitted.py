@@ -131,7 +131,7 @@ def splder(tck: Any, n: int = 1) -> Any:
 
     Parameters
     ----------
-    tck : BSpline
+    tck : BSpline or tuple
         A `BSpline`, or a tuple of knots, coefficients and degree.
     n : int, default 1
         The order.
@@ -164,7 +164,7 @@ def splantider(tck: Any, n: int = 1) -> Any:
 
     Parameters
     ----------
-    tck : BSpline
+    tck : BSpline or tuple
         A `BSpline`, or a tuple of knots, coefficients and degree.
     n : int, default 1
         The order.
@@ -203,7 +203,7 @@ class UnivariateSpline:
         The values, read on the host.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
@@ -354,7 +354,7 @@ class UnivariateSpline:
 
         Parameters
         ----------
-        x : object
+        x : float
             The point.
 
         Returns
@@ -451,7 +451,7 @@ class InterpolatedUnivariateSpline(UnivariateSpline):
         The values, read on the host.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
@@ -500,7 +500,7 @@ class LSQUnivariateSpline(UnivariateSpline):
         The inner knots.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.

@@ -204,7 +204,7 @@ def griddata(
         The points, one a row, or a tuple of arrays of coordinates.
     values : array_like
         The values, along the first axis.
-    xi : object
+    xi : array_like or tuple of array_like
         Where to evaluate, likewise.
     method : str, default "linear"
         "nearest", "linear", or "cubic" in the plane.

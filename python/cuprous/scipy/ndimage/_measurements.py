@@ -584,7 +584,7 @@ def labeled_comprehension(
         An array.
     labels : array_like
         As for `sum_labels`.
-    index : str
+    index : int or sequence of ints
         The label or labels; None for all elements whose label is positive.
     func : callable
         A function of a 1-d array (and the flat indices of its elements) that returns a scalar.

@@ -208,7 +208,7 @@ def peak_widths(
         The indices of the peaks.
     rel_height : float, default 0.5
         That fraction: 1 at the base, 0.5 halfway up.
-    prominence_data : object, optional
+    prominence_data : tuple of ndarrays, optional
         The result of `peak_prominences`, if known.
     wlen : int, optional
         As for `peak_prominences`.

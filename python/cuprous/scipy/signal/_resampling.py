@@ -218,7 +218,7 @@ def firwin(
         The edges of the bands, increasing, between 0 and fs / 2.
     width : float, optional
         The transition width, which selects a Kaiser window.
-    window : str, default "hamming"
+    window : str, tuple or array_like, default "hamming"
         As for `get_window`.
     pass_zero : bool, default True
         Whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".

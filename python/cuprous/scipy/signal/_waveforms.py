@@ -26,7 +26,7 @@ def sawtooth(t: Any, width: Any = 1) -> ndarray:
     ----------
     t : array_like
         The times.
-    width : int, default 1
+    width : array_like, default 1
         The part of a period in which it rises, 0 to 1; it is NaN for others.
 
     Returns

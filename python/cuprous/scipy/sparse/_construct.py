@@ -202,7 +202,7 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | Non
     ----------
     diagonals : array_like
         A sequence of diagonals, or one diagonal.
-    offsets : int, default 0
+    offsets : int or sequence of ints, default 0
         The diagonal of each: 0 is the main one, positive ones are above it.
     shape : int or tuple of ints, optional
         The shape; by default the smallest square one.
@@ -243,7 +243,7 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
     ----------
     diagonals : array_like
         A sequence of diagonals, or one diagonal.
-    offsets : int, default 0
+    offsets : int or sequence of ints, default 0
         The diagonal of each: 0 is the main one, positive ones are above it.
     shape : int or tuple of ints, optional
         The shape; by default the smallest square one.

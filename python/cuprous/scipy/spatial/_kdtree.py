@@ -258,7 +258,7 @@ class KDTree:
         ----------
         x : array_like
             The points around which they lie, along the last axis.
-        r : object
+        r : array_like
             The distance, or one for each of `x`.
         p : float, default 2.0
             The order of Minkowski's norm, from 1 to infinity.

@@ -648,7 +648,7 @@ def num_obs_dm(d: Any) -> int:
 
     Parameters
     ----------
-    d : float
+    d : array_like
         A distance matrix.
 
     Returns

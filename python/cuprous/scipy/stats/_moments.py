@@ -503,7 +503,7 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, na
     ----------
     lmb : array_like
         The transform's parameter, a number.
-    data : object
+    data : array_like
         The numbers.
     axis : int, default 0
         The axis; None flattens.

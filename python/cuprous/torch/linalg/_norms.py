@@ -27,7 +27,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     ord : int, default 2
         The order: a number; infinity for the largest magnitude, minus infinity for the smallest, 0 for the number of
         nonzero elements.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.

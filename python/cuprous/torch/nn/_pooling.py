@@ -164,7 +164,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of elements added on both sides, which are smaller than all others.
@@ -230,7 +230,7 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         Their int64 indices, a tensor of the same shape.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of elements that were added on both sides.
@@ -313,7 +313,7 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of zeros added on both sides.
@@ -375,7 +375,7 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
         p.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.

@@ -46,7 +46,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         The new extents, one number or one for each dimension.
     scale_factor : number, optional
         The ratio of new to old extents, in place of `size`.
-    mode : {"nearest", "nearest-exact", "area"}, default "nearest"
+    mode : {"nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"}, default "nearest"
         "nearest", "nearest-exact" or "area"; "linear" for one spatial dimension, "bilinear" or "bicubic" for two,
         "trilinear" for three.
     align_corners : bool, optional

@@ -317,7 +317,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
 
     Parameters
     ----------
-    A : array_like
+    A : array_like, sparse matrix or LinearOperator
         The matrix.
 
     Returns

@@ -64,7 +64,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -119,7 +119,7 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -183,7 +183,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -257,7 +257,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -381,7 +381,7 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).

@@ -177,7 +177,7 @@ def lobpcg(
 
     Parameters
     ----------
-    A : array_like
+    A : array_like, sparse matrix or LinearOperator
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
     B : array_like, optional

@@ -21,7 +21,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
 
     Parameters
     ----------
-    x : array_like
+    x : sparse matrix
         The matrix.
     ord : array_like, optional
         For a matrix None, "fro", 1, -1, inf or -inf; for vectors any number, inf, -inf or 0.

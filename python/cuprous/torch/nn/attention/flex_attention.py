@@ -28,13 +28,13 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
 
     Parameters
     ----------
-    batch : int
+    batch : Tensor
         The index of the batch.
-    head : int
+    head : Tensor
         The index of the head.
-    token_q : int
+    token_q : Tensor
         The index of the query.
-    token_kv : int
+    token_kv : Tensor
         The index of the key.
 
     Returns

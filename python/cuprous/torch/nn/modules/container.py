@@ -184,7 +184,7 @@ class ModuleDict(Module):
 
     Parameters
     ----------
-    modules : mapping of str to Module, iterable of tuple (str or Module), optional
+    modules : mapping of str to Module or iterable of pairs, optional
         The modules by name, a mapping or pairs.
 
     Examples
@@ -204,7 +204,7 @@ class ModuleDict(Module):
 
         Parameters
         ----------
-        modules : mapping of str to Module, iterable of tuple (str or Module)
+        modules : mapping of str to Module or iterable of pairs
             The modules by name, a mapping or pairs.
 
         Examples

@@ -27,7 +27,7 @@ class _MaxPool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of elements added on both sides, which are smaller than all others.
@@ -75,7 +75,7 @@ class _MaxUnpool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of elements that were added on both sides.
@@ -120,7 +120,7 @@ class _AvgPool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     padding : int, default 0
         The number of zeros added on both sides.
@@ -174,7 +174,7 @@ class _LPPool(_Pool):
         p.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or tuple of ints, optional
         The distance of windows, by default the window's extents.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.

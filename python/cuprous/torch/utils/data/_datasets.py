@@ -235,7 +235,7 @@ def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset or sequence
         The dataset.
     lengths : sequence of floats
         The number of items of each subset, or fractions that sum to 1.
