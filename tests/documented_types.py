@@ -1,6 +1,7 @@
 """Compares the arguments of calls with the types of parameters in docstrings.
 
-A type is one or several of: a word (`WORDS`, or the name of a class), `{"a", "b"}`, or a container of a word in the plural.
+A type is one or several of: a word (`WORDS`, or the name of a class), `{"a", "b"}`,
+or a container of words in the plural.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cuprous import torch
 from cuprous._common.naming import split_entries, split_sections
 
 _ARRAYS = (np.ndarray, np.generic, cp.ndarray, torch.Tensor)
+_LISTS = (list, tuple, range, bytes, cp.poly1d)
 _PROTOCOLS = ("__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__")
 
 
@@ -63,7 +65,7 @@ def _is_device(value: Any) -> bool:
 WORDS: dict[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "any": lambda value: True,
-    "array_like": lambda value: _is_number(value) or _is_array(value) or isinstance(value, (list, tuple, range, bytes)),
+    "array_like": lambda value: _is_number(value) or _is_array(value) or isinstance(value, _LISTS),
     "bool": lambda value: isinstance(value, (bool, np.bool_)) or _is_single(value),
     "bytes": lambda value: isinstance(value, (bytes, bytearray)),
     "callable": callable,
@@ -91,12 +93,13 @@ WORDS: dict[str, Callable[[Any], bool]] = {
     "sequence": _is_sequence,
     "set": lambda value: isinstance(value, (set, frozenset)),
     "signature": lambda value: not isinstance(value, str),
-    "sparse matrix": lambda value: type(value).__module__.endswith("sparse._classes"),
+    "sparse matrix": lambda value: ".sparse." in type(value).__module__,
     "str": lambda value: isinstance(value, str),
+    "slice": lambda value: isinstance(value, slice),
+    "Weights": lambda value: "Weights" in type(value).__name__,
     "tuple": lambda value: isinstance(value, tuple),
     "type": lambda value: isinstance(value, type) or hasattr(value, "__origin__"),
 }
-_CONTAINERS = ("dict", "iterable", "list", "mapping", "pair", "sequence", "set", "tuple")
 #: The beginning of an alternative, such as " or " in "int or tuple of ints".
 _SEPARATOR = re.compile(r", or |, | or ")
 
@@ -109,7 +112,7 @@ def alternatives(kind: str) -> list[str]:
 
 def singular(word: str) -> str:
     """Returns the word for one element, such as "int" for "ints"."""
-    return word[:-1] if word.endswith("s") and (word[:-1] in WORDS or word[:1].isupper()) else word
+    return word[:-1] if word not in WORDS and word.endswith("s") and (word[:-1] in WORDS or word[0].isupper()) else word
 
 
 def words(kind: str) -> Iterator[str]:
@@ -127,16 +130,18 @@ def has_type(value: Any, kind: str) -> bool:
 def _has(value: Any, kind: str) -> bool:
     if kind.startswith("{"):
         return (f'"{value}"' if isinstance(value, str) else str(value)) in kind[1:-1].split(",")
-    container, _, element = kind.partition(" of ")
-    if element:
-        outer = singular(container)
-        if not WORDS[outer](value) or outer in ("dict", "mapping", "set"):
-            return WORDS[outer](value)
-        items = value[:4] if isinstance(value, (list, tuple)) else ()  # reading an iterator or an array would have effects
-        return all(_has(item, singular(element)) for item in items)
-    if found := WORDS.get(kind):
-        return found(value)
-    return any(cls.__name__ == kind.rpartition(".")[2] for cls in type(value).__mro__)
+    outer, _, element = kind.partition(" of ")
+    word = singular(outer)
+    fits = WORDS[word](value) if word in WORDS else _is_instance(value, word)
+    if not element or word in ("dict", "mapping", "set") or not isinstance(value, (list, tuple)):
+        return fits  # reading an iterator or an array would have effects
+    return fits and all(_has(item, element) for item in value[:4])
+
+
+def _is_instance(value: Any, name: str) -> bool:
+    return any(
+        cls.__name__.removesuffix("s") == name.rpartition(".")[2].removesuffix("s") for cls in type(value).__mro__
+    )
 
 
 def described(value: Any) -> dict[str, str]:
@@ -158,7 +163,7 @@ def _codes(value: Any) -> Iterator[tuple[CodeType, inspect.Signature]]:
 
 @contextmanager
 def watched(functions: Iterable[tuple[str, Any]]) -> Iterator[list[str]]:
-    """Collects arguments of these functions that are not what their docstrings say, while calls of them return a value."""
+    """Collects arguments of calls of these functions that are not what their docstrings say, if the calls return."""
     known: dict[CodeType, tuple[str, dict[str, str], inspect.Signature] | None] = {}
     for name, value in functions:
         kinds = described(value)
@@ -176,7 +181,12 @@ def watched(functions: Iterable[tuple[str, Any]]) -> Iterator[list[str]]:
                 continue
             several = parameter.kind is inspect.Parameter.VAR_POSITIONAL
             for value in arguments[key] if several else (arguments[key],):
-                if value is not parameter.default and not (several and value is None) and not has_type(value, kinds[key]):
+                default = parameter.default is not inspect.Parameter.empty or several
+                if (
+                    not (value is None and default)
+                    and value is not parameter.default
+                    and not has_type(value, kinds[key])
+                ):
                     wrong.append(f"{name}({key}: {kinds[key]}) got {type(value).__name__}")
 
     def follow(frame: FrameType, event: str, value: Any) -> None:

@@ -438,7 +438,7 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         A tuple of arrays of integers, one for each axis.
     dims : int or tuple of ints
         The shape of the array that the indices are for.
-    mode : str, default "raise"
+    mode : str or tuple of str, default "raise"
         For indices out of bounds: "raise", "wrap" or "clip", or a tuple of one for each axis.
     order : str, default "C"
         "C" for row-major, "F" for column-major order.
@@ -564,7 +564,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         A list of bool arrays.
     choicelist : sequence
         A list of arrays, one for each condition. All broadcast against each other.
-    default : int, default 0
+    default : scalar, default 0
         The element where no condition is true.
 
     Returns

@@ -48,7 +48,7 @@ def concatenate(
     ----------
     arrays : sequence of array_like
         A sequence of arrays of the same shape, except along the axis.
-    axis : int, default 0
+    axis : int or None, default 0
         The axis along which arrays are joined; None flattens them first.
     out : ndarray, optional
         An array of the result's shape to write to, whose dtype the result must cast to.
@@ -796,7 +796,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     ----------
     arr : array_like
         An array or array-like.
-    obj : index
+    obj : int, slice or array_like
         The positions: an integer, a slice, a list of integers or a bool mask.
     axis : int, optional
         The axis; None (the default) flattens the array.
@@ -851,7 +851,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
     ----------
     arr : array_like
         An array or array-like.
-    obj : array_like
+    obj : int, slice or array_like
         The positions in `arr`: an integer, a slice, a list of integers or a bool mask.
     values : array_like
         The values, which broadcast to the slices.

@@ -674,7 +674,7 @@ def var(
         A bool mask that broadcasts to the array; only elements where it is true take part.
     mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns
@@ -725,7 +725,7 @@ def std(
         A bool mask that broadcasts to the array; only elements where it is true take part.
     mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns

@@ -18,7 +18,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
     Parameters
     ----------
-    *args : dtype
+    *args : dtype, device or Tensor
         A dtype, a device or a tensor that has both, and then `non_blocking` and `copy`.
     dtype : dtype, optional
         The dtype, by default that of the tensor.

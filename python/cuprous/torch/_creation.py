@@ -296,7 +296,7 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     ----------
     *sizes_ : int or sequence of ints
         The extents, as integers or as one sequence.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents as a sequence, in place of `sizes_`.
     out : Tensor, optional
         A tensor of the result's shape to write to.
@@ -336,7 +336,7 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
     ----------
     *sizes_ : int or sequence of ints
         The extents, as integers or as one sequence.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents as a sequence, in place of `sizes_`.
     out : Tensor, optional
         A tensor of the result's shape to write to.
@@ -730,7 +730,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     Parameters
     ----------
-    t : scalar
+    t : type or str
         The type or its name.
 
     Raises

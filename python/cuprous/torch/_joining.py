@@ -321,7 +321,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    repeats : int or sequence of ints
+    repeats : int or Tensor
         How often an element is repeated: an integer, or an int64 tensor with one for each.
     dim : int, optional
         The dimension; None for the flattened tensor.
@@ -433,7 +433,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
     Parameters
     ----------
-    *tensors : any
+    *tensors : Tensor or sequence of Tensors
         Vectors, or one sequence of them.
     indexing : str, default "ij"
         "ij" for the order of the vectors, "xy" for the first two swapped.

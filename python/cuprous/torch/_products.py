@@ -368,7 +368,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     ----------
     equation : str
         The subscripts, such as "ij,jk->ik".
-    *operands : Tensor
+    *operands : Tensor or sequence of Tensors
         The tensors, or one sequence of them.
 
     Returns

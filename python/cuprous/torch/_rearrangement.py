@@ -74,7 +74,7 @@ def _atleast(n: int) -> Callable[..., Any]:
 
     Parameters
     ----------
-    *tensors : Tensor
+    *tensors : Tensor or sequence of Tensors
         Tensors, or one sequence of tensors.
 
     Returns
@@ -296,7 +296,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
     Parameters
     ----------
-    *tensors : Tensor
+    *tensors : Tensor or number
         Matrices, vectors as rows, or numbers.
 
     Returns

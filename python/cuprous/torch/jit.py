@@ -147,7 +147,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
     Parameters
     ----------
-    drop : callable, default False
+    drop : callable or bool, default False
         The function, or has no effect.
     **kwargs : any
         Has no effect.

@@ -212,7 +212,7 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         Such as "mylib::mul".
     fn : callable, optional
         The function.
-    mutates_args : tuple
+    mutates_args : str or iterable of str
         The arguments that it writes to, which are found by themselves here.
     device_types : str or sequence of str, optional
         The types of devices that it is for; None stands for all.
@@ -450,7 +450,7 @@ def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any
     ----------
     qualname : str
         The name, such as "mylib::mul".
-    types : str
+    types : str or sequence of str
         The types, such as "cpu", or "default" for all.
     func : callable, optional
         The function; None for a decorator.

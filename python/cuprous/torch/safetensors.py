@@ -196,7 +196,7 @@ class safe_open:
 
     Parameters
     ----------
-    filename : str
+    filename : str or path-like
         The path.
     framework : str, default "pt"
         "pt", or "np" for NumPy's arrays.

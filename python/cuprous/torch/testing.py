@@ -27,7 +27,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     Parameters
     ----------
-    actual : Tensor
+    actual : array_like
         The tensor, number or container.
     expected : array_like
         What it should be.
@@ -47,7 +47,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
         For PyTorch's signature; it has no effect.
     check_stride : bool, default False
         Whether strides have to be equal.
-    msg : str, optional
+    msg : str or callable, optional
         The message of the error, or a function of the usual one.
 
     Raises

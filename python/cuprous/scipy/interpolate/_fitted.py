@@ -209,7 +209,7 @@ class UnivariateSpline:
         The degree, 1 to 5.
     s : float, optional
         The bound of the weighted sum of squared distances; 0 interpolates. By default the number of points.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
     check_finite : bool, default False
         Whether to raise for values that are not finite.
@@ -455,7 +455,7 @@ class InterpolatedUnivariateSpline(UnivariateSpline):
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval, as for `UnivariateSpline`.
     check_finite : bool, default False
         Whether to raise for values that are not finite.
@@ -504,7 +504,7 @@ class LSQUnivariateSpline(UnivariateSpline):
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval, as for `UnivariateSpline`.
     check_finite : bool, default False
         Whether to raise for values that are not finite.

@@ -590,7 +590,7 @@ def labeled_comprehension(
         A function of a 1-d array (and the flat indices of its elements) that returns a scalar.
     out_dtype : dtype
         The result's dtype.
-    default : array_like
+    default : scalar
         The result for regions without elements.
     pass_positions : bool, default False
         Whether `func` receives the flat indices.

@@ -270,7 +270,7 @@ def find_peaks(
         The window for prominences.
     rel_height : float, default 0.5
         The relative height at which widths are measured.
-    plateau_size : int, optional
+    plateau_size : int or pair of ints, optional
         The number of equal elements at the top.
 
     Returns

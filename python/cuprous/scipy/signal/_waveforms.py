@@ -80,7 +80,7 @@ def gausspulse(
 
     Parameters
     ----------
-    t : array_like
+    t : array_like or str
         The times, or "cutoff" for the time at which the envelope falls below `tpr`.
     fc : float, default 1000
         The frequency.
@@ -251,7 +251,7 @@ def unit_impulse(shape: Any, idx: Any = None, dtype: Any = float) -> ndarray:
     ----------
     shape : int or tuple of ints
         The shape.
-    idx : int or sequence of ints, optional
+    idx : int, tuple of ints or str, optional
         The place of the one, the same along all axes or one for each; "mid" for the center; 0 by default.
     dtype : dtype, optional
         The dtype.

@@ -285,7 +285,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
         The diagonals, as rows.
     diags : array_like
         The diagonal of each row: 0 is the main one, positive ones are above it.
-    m : array_like, optional
+    m : int or pair of ints, optional
         The number of rows, or the shape.
     n : int, optional
         The number of columns.
@@ -522,7 +522,7 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : list
         Nested lists of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -559,7 +559,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : list
         Nested lists of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -601,7 +601,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : sequence
         A sequence of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -638,7 +638,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : sequence
         A sequence of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -676,7 +676,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    mats : sparse matrix or array_like
+    mats : sequence
         A sequence of matrices, sparse or dense.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.

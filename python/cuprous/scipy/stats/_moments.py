@@ -501,7 +501,7 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, na
 
     Parameters
     ----------
-    lmb : array_like
+    lmb : float
         The transform's parameter, a number.
     data : array_like
         The numbers.

@@ -174,7 +174,7 @@ def gradgradcheck(
         The function; it returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence of Tensors
         Its arguments; those that require gradients are checked.
-    grad_outputs : Tensor, optional
+    grad_outputs : Tensor or sequence of Tensors, optional
         The weights of the outputs, random by default.
     eps : float, default 1e-06
         The step of the differences.

@@ -146,7 +146,7 @@ class FisherSnedecor(Distribution):
     ----------
     df1 : Tensor or number
         The degrees of freedom of the numerator, a positive number or tensor.
-    df2 : Tensor
+    df2 : Tensor or number
         Those of the denominator.
     validate_args : bool, optional
         Whether parameters are validated, True by default.

@@ -34,7 +34,7 @@ class Adafactor(Elementwise):
         The bound of the relative step size.
     beta2_decay : float, default -0.8
         The power of the step number that new second moments count with.
-    eps : tuple, optional
+    eps : pair, optional
         The least factor of the moments, by default the dtype's epsilon, and the least size of parameters.
     d : float, default 1.0
         The bound of the root mean square of a step, before the rate.
@@ -132,7 +132,7 @@ class Muon(Elementwise):
 
     Parameters
     ----------
-    params : Tensor
+    params : iterable of Tensors or of dicts
         Matrices, or groups of them as dicts with settings of their own.
     lr : float, default 0.001
         The learning rate.

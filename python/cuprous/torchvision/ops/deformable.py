@@ -57,7 +57,7 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
         The number of zeros around the images, or a pair.
     dilation : int or pair of ints, optional
         The distance of the samples, or a pair.
-    mask : ndarray, optional
+    mask : Tensor, optional
         (N, groups * kh * kw, height, width of the result), or None.
 
     Returns
@@ -126,7 +126,7 @@ class DeformConv2d(nn.Module):
         The extents of the kernel, or one for both.
     stride : int or pair of ints, default 1
         The distance of the results, or a pair.
-    padding : int, default 0
+    padding : int or pair of ints, default 0
         The number of zeros around the images, or a pair.
     dilation : int or pair of ints, default 1
         The distance of the samples, or a pair.
@@ -176,7 +176,7 @@ class DeformConv2d(nn.Module):
             Images (N, C, H, W).
         offset : Tensor
             The shifts of the samples.
-        mask : ndarray, optional
+        mask : Tensor, optional
             Their factors, or None.
         """
         return deform_conv2d(

@@ -99,7 +99,7 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         The relative accuracy; 0 means the dtype's precision.
     return_eigenvectors : bool, default True
         Whether to return the eigenvectors too.
-    rng : int, optional
+    rng : int or Generator, optional
         A seed, or a generator of `cuprous.random`, for the start vector.
 
     Returns

@@ -190,7 +190,7 @@ class LinearOperator:
 
         Parameters
         ----------
-        x : array_like
+        x : array_like or LinearOperator
             A vector, matrix, number or operator.
 
         Returns

@@ -76,7 +76,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -131,7 +131,7 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -195,7 +195,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -271,7 +271,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
         The number of iterations in a cycle; 20 by default.
     maxiter : int, optional
         The greatest number of cycles; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called after each cycle.
@@ -393,7 +393,7 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         The number that is subtracted from the diagonal.
     maxiter : int, optional
         The greatest number of iterations; 5 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A, positive definite.
     callback : callable, optional
         Called with the current solution after each iteration.

@@ -180,10 +180,10 @@ def lobpcg(
     A : array_like, sparse matrix or LinearOperator
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
-    B : array_like, optional
+    B : array_like, sparse matrix or LinearOperator, optional
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
     X : array_like

@@ -351,7 +351,7 @@ class ParameterList(Module):
 
         Parameters
         ----------
-        value : Tensor
+        value : any
             A tensor, or another value.
 
         Returns
@@ -434,7 +434,7 @@ class ParameterDict(Module):
 
     Parameters
     ----------
-    parameters : Tensor, optional
+    parameters : mapping or iterable of pairs, optional
         The values by name, a mapping or pairs.
 
     Examples

@@ -23,7 +23,7 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
         All elements, a tensor of shape (elements, ...).
     batch_sizes : Tensor, optional
         The number of sequences that have an element at each step, int64 on the CPU.
-    sorted_indices : int, optional
+    sorted_indices : Tensor, optional
         The order of the sequences; None if they were already sorted.
     unsorted_indices : Tensor, optional
         Its inverse; None if they were already sorted.
