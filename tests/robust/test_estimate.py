@@ -110,9 +110,7 @@ def test_lists_name_their_sources() -> None:
     assert [name for name, remark in remarks.items() if remark and "not yet run on AMD" in remark] == [
         name for name in amd if name not in uncompiled
     ]
-    assert {remarks[name] for name in uncompiled} == {
-        "simulated; not yet compiled for, nor run on AMD hardware"
-    }
+    assert {remarks[name] for name in uncompiled} == {"simulated; not yet compiled for, nor run on AMD hardware"}
     assert "compute capability 7.5" in text and "not yet run on AMD hardware" in text
 
 

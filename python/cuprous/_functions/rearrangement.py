@@ -140,7 +140,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
         An array with at least two axes.
     k : int, default 1
         The number of quarter turns, which may be negative.
-    axes : pair of ints, optional
+    axes : pair of ints, default (0, 1)
         The plane, two different axes.
 
     Returns

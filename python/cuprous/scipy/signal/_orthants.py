@@ -30,7 +30,7 @@ def hilbert2(x: Any, N: Any = None, axes: tuple[int, int] = (-2, -1)) -> ndarray
         A real array.
     N : int or pair of ints, optional
         The transform's lengths, one for both or a pair; those of the axes by default.
-    axes : pair of ints, optional
+    axes : pair of ints, default (-2, -1)
         The two axes.
 
     Returns

@@ -346,7 +346,7 @@ def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kai
         The upsampling factor.
     down : int
         The downsampling factor.
-    window : str, tuple or array_like, optional
+    window : str, tuple or array_like, default ('kaiser', 5.0)
         The filter's window, or its coefficients as a vector.
     padtype : str, default "constant"
         The extension beyond the ends: "constant", or the statistic that is subtracted before and added back after

@@ -28,7 +28,7 @@ def iqr(
         The samples.
     axis : int, optional
         The axis of the samples; None flattens them.
-    rng : pair of floats, optional
+    rng : pair of floats, default (25, 75)
         The pair of percentiles.
     scale : float or str, default 1.0
         A number, or "normal".

@@ -64,7 +64,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     ord : number or str, default "fro"
         "fro", "nuc" for the sum of singular values, 2 or -2 for the largest or smallest one, 1 or -1 for the largest or
         smallest sum of magnitudes of a column, infinity or minus infinity for that of a row.
-    dim : int or sequence of ints, optional
+    dim : int or sequence of ints, default (-2, -1)
         The dimensions of rows and columns.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.

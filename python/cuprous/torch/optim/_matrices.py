@@ -142,7 +142,7 @@ class Muon(Elementwise):
         The factor of the running mean of gradients.
     nesterov : bool, default True
         Whether the gradient is taken after the momentum's step.
-    ns_coefficients : tuple of floats, optional
+    ns_coefficients : tuple of floats, default (3.4445, -4.775, 2.0315)
         The coefficients of the iteration's polynomial of the powers 1, 3 and 5.
     eps : float, default 1e-07
         The least norm.

@@ -51,11 +51,11 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
         (out, C / groups of the convolution, kh, kw).
     bias : Tensor, optional
         (out,), or None.
-    stride : int or pair of ints, optional
+    stride : int or pair of ints, default (1, 1)
         The distance of the results, or a pair.
-    padding : int or pair of ints, optional
+    padding : int or pair of ints, default (0, 0)
         The number of zeros around the images, or a pair.
-    dilation : int or pair of ints, optional
+    dilation : int or pair of ints, default (1, 1)
         The distance of the samples, or a pair.
     mask : Tensor, optional
         (N, groups * kh * kw, height, width of the result), or None.
