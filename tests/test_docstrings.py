@@ -11,6 +11,7 @@ import ast
 import doctest
 import inspect
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -31,6 +32,7 @@ from cuprous._common.naming import split_entries, split_sections, typed
 from cuprous._unsupported import Unsupported
 from cuprous.cuda import _intrinsic_docs, _intrinsics
 from cuprous.torch import nn
+from tests import documented_types
 from tests.conftest import DEVICE
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
@@ -133,6 +135,8 @@ SMALL_NETWORKS = {"alexnet", "mnasnet0_75", "mobilenet_v2", "mobilenet_v3_small"
 WITHOUT_EXAMPLE = {
     "OutOfMemoryError": "it is caught, not called",
 }
+#: Classes of Python and of other libraries in the types of parameters.
+OTHERS_CLASSES = {"Axes", "BytesIO", "Exception", "Image", "timedelta"}
 #: The names with which examples run.
 NAMES = {"cp": cp, "np": np, "torch": torch, "nn": nn, "F": nn.functional, "cuda": cuda}
 #: How examples are compared. Exceptions are printed with the private module of their class.
@@ -294,6 +298,23 @@ def test_docstrings_are_in_numpys_format(module: str) -> None:
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
+def test_types_of_parameters_are_words_or_classes() -> None:
+    """A type is written in the words that `documented_types` knows, and with names of classes that exist."""
+    modules = [path for path in [*COMPLETE, *(f"cuprous.{name}" for name in OTHERS)] if not missing(path)]
+    values = {f"{path}.{name}": value for path in modules for name, value in public(path)}
+    owners = [vars(module) for name, module in list(sys.modules.items()) if name.startswith("cuprous.")]
+    classes = {name for owner in owners for name, value in list(owner.items()) if isinstance(value, type)}
+    known = classes | {*documented_types.WORDS, *OTHERS_CLASSES} | {name[:-1] for name in classes if name.endswith("s")}
+    unknown = {
+        (path, name, word)
+        for path, value in values.items()
+        for name, kind in documented_types.described(value).items()
+        for word in documented_types.words(kind)
+        if word.rpartition(".")[2] not in known
+    }
+    assert unknown == set()
+
+
 def test_nearly_all_have_an_example() -> None:
     found = {id(value): (name, value) for module in COMPLETE for name, value, layer in callables(module) if not layer}
     without = {name for name, value in found.values() if ">>> " not in (inspect.getdoc(value) or "")}
@@ -420,8 +441,19 @@ def group_of_one() -> Iterator[None]:
     dist.destroy_process_group()
 
 
-def run_examples(module: str, docs: dict[str, str], names: dict[str, Any]) -> doctest.TestResults:
-    """Runs the examples of docstrings, but those that need a GPU where there is none."""
+def run_examples(
+    module: str, values: Iterable[tuple[str, Any]], names: dict[str, Any]
+) -> tuple[doctest.TestResults, list[str]]:
+    """Runs the examples of docstrings, but those that need a GPU where there is none.
+
+    Also returns arguments that are not of the types that the docstrings of the module say.
+    """
+    values = list(values)
+    with documented_types.watched(values) as wrong:
+        return _run({inspect.getdoc(value) or "": name for name, value in values}, module, names), wrong
+
+
+def _run(docs: dict[str, str], module: str, names: dict[str, Any]) -> doctest.TestResults:
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=FLAGS)
     for doc, name in docs.items():
         if ">>> # needs a GPU" not in doc or DEVICE != "cpu":
@@ -437,9 +469,10 @@ def run_examples(module: str, docs: dict[str, str], names: dict[str, Any]) -> do
 @pytest.mark.parametrize("module", [*COMPLETE, "intrinsics"])
 def test_examples_run(module: str, capsys: pytest.CaptureFixture[str]) -> None:
     values = ((name, intrinsic(name)) for name in _intrinsic_docs.ROWS) if module == "intrinsics" else public(module)
-    found = run_examples(module, {inspect.getdoc(value) or "": name for name, value in values}, NAMES)
+    found, wrong = run_examples(module, values, NAMES)
     assert found.attempted > 0
     assert found.failed == 0, capsys.readouterr().out
+    assert wrong == []
 
 
 @pytest.mark.parametrize("module", OTHERS)
@@ -453,8 +486,9 @@ def test_examples_of_other_modules_run(module: str, capsys: pytest.CaptureFixtur
     assert [name for name, value in values.items() if not inspect.getdoc(value)] == []
     if module == "torchvision.models":
         values = {name: value for name, value in values.items() if name not in NETWORKS or name in SMALL_NETWORKS}
-    found = run_examples(module, {inspect.getdoc(value) or "": name for name, value in values.items()}, names)
+    found, wrong = run_examples(module, values.items(), names)
     assert found.failed == 0, capsys.readouterr().out
+    assert wrong == []
 
 
 if __name__ == "__main__":  # python -m tests.test_docstrings

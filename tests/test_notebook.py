@@ -152,6 +152,7 @@ def test_explain_names_what_was_fused() -> None:
     assert repr(explained) == "program 1: 3 operations in 1 kernel\n  kernel 1: multiply, exp, sum"
     assert re.search("program 1.*multiply.*exp.*sum", shown(explained))
     assert cp.explain()._repr_html_() is None
+    assert cp.explain(lambda: 1) == "no operation on arrays was recorded"
     with pytest.raises(TypeError, match="the first argument is the function"):
         cp.explain(3)  # type: ignore[arg-type]
 

@@ -333,7 +333,7 @@ def partition(self: ndarray, kth: Any, axis: int = -1, kind: str = "introselect"
         The axis, by default the last.
     kind : str, default "introselect"
         "introselect", the only one.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
 
     Raises
@@ -489,7 +489,7 @@ def repeat(self: ndarray, repeats: Any, axis: int | None = None) -> ndarray:
 
     Parameters
     ----------
-    repeats : int
+    repeats : int or sequence of ints
         The count, or a count for each element.
     axis : int, optional
         The axis; None (the default) flattens the array.

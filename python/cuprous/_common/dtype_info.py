@@ -134,7 +134,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     ----------
     dtype : dtype
         A NumPy dtype or scalar type.
-    kind : str
+    kind : dtype, str or tuple
         The standard's name for a group of dtypes ("bool", "signed integer", "unsigned integer", "integral", "real
         floating", "complex floating", "numeric"), a dtype, or a tuple of these.
 

@@ -43,7 +43,8 @@ def split_entries(text: str) -> dict[str, str]:
 
 def typed(kind: str, default: Any) -> str:
     """Returns the type of a parameter with its default: "int, default 0", or "int, optional" for other objects."""
-    plain = type(default) in (bool, int, float, str) and repr(default) not in ("nan", "inf", "-inf")
+    parts = default if type(default) is tuple and default else (default,)
+    plain = all(type(part) in (bool, int, float, str) and repr(part) not in ("nan", "inf", "-inf") for part in parts)
     shown = f'"{default}"' if isinstance(default, str) else repr(default)
     return kind if default is REQUIRED else f"{kind}, default {shown}" if plain else f"{kind}, optional"
 

@@ -15,7 +15,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: ArrayLike, *args: Any, **kwarg
 
     Parameters
     ----------
-    func1d : array_like
+    func1d : callable
         A function of a 1-d array that returns a scalar or an array.
     axis : int
         The axis along which slices are taken.

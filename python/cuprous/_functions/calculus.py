@@ -148,7 +148,7 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axes = None, edge_order: int = 1
     ----------
     f : array_like
         An array or array-like.
-    *varargs : any
+    *varargs : scalar or array_like
         The spacings: one number for all axes, or a number or 1-d coordinates for each axis.
     axis : int or tuple of ints, optional
         The axis or axes; None (the default) takes all.

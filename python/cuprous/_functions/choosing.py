@@ -87,7 +87,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         A list of bool arrays.
     choicelist : sequence
         A list of arrays, one for each condition. All broadcast against each other.
-    default : int, default 0
+    default : scalar, default 0
         The element where no condition is true.
 
     Returns

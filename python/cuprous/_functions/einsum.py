@@ -242,7 +242,7 @@ def einsum(
 
     Parameters
     ----------
-    *operands : any
+    *operands : str or array_like
         The subscripts, such as "ij,jk->ik", and the arrays; or each array followed by a list of axis numbers.
     out : ndarray, optional
         An array of the result's shape to write to, whose dtype the result must cast to.
@@ -252,7 +252,7 @@ def einsum(
         The memory order of the result: "C" (row-major), "F" (column-major), "A" or "K" (that of the operand).
     casting : str, default "safe"
         The rule for casts: "no", "equiv", "safe", "same_kind" or "unsafe".
-    optimize : bool or str, optional
+    optimize : bool, str or list, optional
         The strategy: True, False, "greedy", "optimal", or a path of `einsum_path`.
 
     Returns
@@ -344,9 +344,9 @@ def einsum_path(*operands: Any, optimize: Any = "greedy") -> Any:
 
     Parameters
     ----------
-    *operands : any
+    *operands : str or array_like
         As for `einsum`.
-    optimize : str, default "greedy"
+    optimize : bool, str or list, default "greedy"
         The strategy, by default "greedy".
 
     Returns

@@ -301,11 +301,11 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = No
         An array or array-like.
     copy : bool, default True
         False writes to `x` itself.
-    nan : float, default 0.0
+    nan : number, default 0.0
         The number for NaN.
-    posinf : int, optional
+    posinf : number, optional
         The number for infinity; by default the greatest of the dtype.
-    neginf : int, optional
+    neginf : number, optional
         The number for minus infinity; by default the least of the dtype.
 
     Returns

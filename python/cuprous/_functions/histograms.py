@@ -97,7 +97,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
         An array or array-like, which is flattened.
     bins : int, sequence of scalars or str, default 10
         A number of bins, their edges, or the name of an estimator.
-    range : array_like, optional
+    range : pair of floats, optional
         The lower and upper bound; by default those of the data.
     weights : array_like, optional
         The weight of each value, an array of the same shape.
@@ -229,7 +229,7 @@ def histogram(
         An array or array-like, which is flattened.
     bins : int, sequence of scalars or str, default 10
         A number of bins, their edges, or the name of an estimator as in `histogram_bin_edges`.
-    range : array_like, optional
+    range : pair of floats, optional
         The lower and upper bound; by default those of the data.
     density : bool, optional
         Whether to divide by the sum and the width of the bins, so that the integral is one.
@@ -287,9 +287,9 @@ def histogramdd(
     ----------
     sample : array_like
         An array of shape (N, D), or a sequence of D arrays of N coordinates.
-    bins : int, default 10
+    bins : int or array_like, default 10
         A number of bins, or for each dimension a number of bins or the edges.
-    range : tuple, optional
+    range : pair of floats, optional
         A pair of a lower and an upper bound for each dimension; by default those of the data.
     density : bool, optional
         Whether to divide by the sum and the width of the bins, so that the integral is one.
@@ -375,9 +375,9 @@ def histogram2d(
         A 1-d array-like of N coordinates.
     y : array_like
         A 1-d array-like of N coordinates.
-    bins : int, default 10
+    bins : int or array_like, default 10
         A number of bins or the edges, for both axes or a pair of one for each.
-    range : tuple, optional
+    range : pair of floats, optional
         A pair of a lower and an upper bound for each axis; by default those of the data.
     density : bool, optional
         Whether to divide by the sum and the width of the bins, so that the integral is one.

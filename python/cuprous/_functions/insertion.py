@@ -77,7 +77,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> ndarray:
     ----------
     arr : array_like
         An array or array-like.
-    obj : index
+    obj : int, slice or array_like
         The positions: an integer, a slice, a list of integers or a bool mask.
     axis : int, optional
         The axis; None (the default) flattens the array.
@@ -132,7 +132,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> nd
     ----------
     arr : array_like
         An array or array-like.
-    obj : array_like
+    obj : int, slice or array_like
         The positions in `arr`: an integer, a slice, a list of integers or a bool mask.
     values : array_like
         The values, which broadcast to the slices.

@@ -192,7 +192,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = False) -> None:
 
     Parameters
     ----------
-    file : str
+    file : str, path-like or file
         The name of a file, to which ".npy" is added if needed, or a file opened for writing bytes.
     arr : array_like
         An array or array-like.
@@ -221,7 +221,7 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
 
     Parameters
     ----------
-    file : str
+    file : str, path-like or file
         The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
     *args : array_like
         Arrays, which are named "arr_0", "arr_1" and so on.
@@ -251,7 +251,7 @@ def savez_compressed(file: Any, *args: Any, **kwds: Any) -> None:
 
     Parameters
     ----------
-    file : str
+    file : str, path-like or file
         The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
     *args : array_like
         Arrays, which are named "arr_0", "arr_1" and so on.

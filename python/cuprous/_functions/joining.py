@@ -34,7 +34,7 @@ def concatenate(
     ----------
     arrays : sequence of array_like
         A sequence of arrays of the same shape, except along the axis.
-    axis : int, default 0
+    axis : int or None, default 0
         The axis along which arrays are joined; None flattens them first.
     out : ndarray, optional
         An array of the result's shape to write to, whose dtype the result must cast to.

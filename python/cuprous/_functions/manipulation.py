@@ -197,9 +197,9 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> ndarray:
     ----------
     a : array_like
         An array or array-like of any dtype.
-    source : int or tuple of ints
+    source : int or sequence of ints
         The axis or axes to move.
-    destination : int or tuple of ints
+    destination : int or sequence of ints
         The new position of each.
 
     Returns

@@ -142,9 +142,9 @@ def var(
         Keeps reduced axes in the result, with length one.
     where : array_like of bools, default True
         A bool mask that broadcasts to the array; only elements where it is true take part.
-    mean : float, optional
+    mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns
@@ -193,9 +193,9 @@ def std(
         Keeps reduced axes in the result, with length one.
     where : array_like of bools, default True
         A bool mask that broadcasts to the array; only elements where it is true take part.
-    mean : float, optional
+    mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns

@@ -94,7 +94,7 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
         A tuple of arrays of integers, one for each axis.
     dims : int or tuple of ints
         The shape of the array that the indices are for.
-    mode : str, default "raise"
+    mode : str or tuple of str, default "raise"
         For indices out of bounds: "raise", "wrap" or "clip", or a tuple of one for each axis.
     order : str, default "C"
         "C" for row-major, "F" for column-major order.

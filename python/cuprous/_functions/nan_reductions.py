@@ -347,9 +347,9 @@ def nanvar(
         Keeps reduced axes in the result, with length one.
     where : array_like of bools, default True
         A bool mask that broadcasts to the array; only elements where it is true take part.
-    mean : float, optional
+    mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns
@@ -391,9 +391,9 @@ def nanstd(
         Keeps reduced axes in the result, with length one.
     where : array_like of bools, default True
         A bool mask that broadcasts to the array; only elements where it is true take part.
-    mean : float, optional
+    mean : array_like, optional
         The mean over the same axes with `keepdims=True`, if it is known already.
-    correction : array_like, optional
+    correction : float, optional
         Another name of `ddof`, that of the array API standard.
 
     Returns

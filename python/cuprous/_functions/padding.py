@@ -64,7 +64,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     ----------
     array : array_like
         The array.
-    pad_width : int
+    pad_width : int, sequence or dict
         The number of elements to add before and after, for all axes or per axis.
     mode : str or callable, default "constant"
         "constant", "edge", "symmetric", "reflect", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median",

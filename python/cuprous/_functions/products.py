@@ -233,7 +233,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> ndarray:
         An array or array-like.
     b : array_like
         An array or array-like.
-    axes : int, default 2
+    axes : int or pair of sequences of ints, default 2
         The number of last axes of `a` and first axes of `b`, or a pair of lists of axes.
 
     Returns

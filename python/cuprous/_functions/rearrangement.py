@@ -140,7 +140,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> ndarray:
         An array with at least two axes.
     k : int, default 1
         The number of quarter turns, which may be negative.
-    axes : pair of ints, optional
+    axes : pair of ints, default (0, 1)
         The plane, two different axes.
 
     Returns
@@ -189,7 +189,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axes = None) -> ndarray
         An array or array-like of any dtype.
     shift : int or sequence of ints
         The number of positions, or a number for each axis.
-    axis : int or tuple of ints, optional
+    axis : int or sequence of ints, optional
         The axis or axes; None (the default) rolls the flattened array.
 
     Returns

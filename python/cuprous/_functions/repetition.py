@@ -20,7 +20,7 @@ def tile(A: ArrayLike, reps: Any) -> ndarray:
     ----------
     A : array_like
         An array or array-like.
-    reps : int
+    reps : int or sequence of ints
         The number of copies, or a number for each axis, of which the last one is for the last axis.
 
     Returns
@@ -60,7 +60,7 @@ def repeat(a: ArrayLike, repeats: Any, axis: Axis = None) -> ndarray:
     ----------
     a : array_like
         An array or array-like.
-    repeats : int
+    repeats : int or sequence of ints
         The count, or a count for each element.
     axis : int, optional
         The axis; None (the default) flattens the array.

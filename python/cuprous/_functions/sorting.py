@@ -62,7 +62,7 @@ def sort(
         The axis, by default the last; None takes the flattened array.
     kind : str, optional
         Has no effect on the result; all kinds are one stable sort.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
     stable : bool, optional
         Has no effect, because sorts are stable.
@@ -111,7 +111,7 @@ def argsort(
         The axis, by default the last; None takes the flattened array.
     kind : str, optional
         Has no effect on the result; all kinds are one stable sort.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
     stable : bool, optional
         Has no effect, because sorts are stable.
@@ -208,7 +208,7 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
         The axis, by default the last; None takes the flattened array.
     kind : str, default "introselect"
         "introselect", the only one.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
 
     Returns
@@ -246,7 +246,7 @@ def argpartition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introsele
         The axis, by default the last; None takes the flattened array.
     kind : str, default "introselect"
         "introselect", the only one.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
 
     Returns
@@ -522,7 +522,7 @@ def write_sorted(a: ndarray, axis: int = -1, kind: str | None = None, order: Any
         The axis, by default the last; None takes the flattened array.
     kind : str, optional
         Has no effect on the result; all kinds are one stable sort.
-    order : array_like, optional
+    order : None, optional
         None, because arrays have no fields.
     stable : bool, optional
         Has no effect, because sorts are stable.

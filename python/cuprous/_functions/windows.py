@@ -155,7 +155,7 @@ def kaiser(M: Any, beta: Any) -> ndarray:
     ----------
     M : int
         The number of points. Fewer than one give an empty array.
-    beta : array_like
+    beta : float
         The parameter of the shape; 0 is a rectangle.
 
     Returns

@@ -86,7 +86,7 @@ def explain(fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> 
         kernels = f"{len(program.steps)} kernel{'s' * (len(program.steps) != 1)}"
         lines.append(f"program {number}: {program.operations} operations in {kernels}")
         lines += [f"  kernel {k}: {step.name}" for k, step in enumerate(program.steps, 1)]
-    explained = Explanation("\n".join(lines))
+    explained = Explanation("\n".join(lines or ["no operation on arrays was recorded"]))
     explained.programs = programs
     return explained
 

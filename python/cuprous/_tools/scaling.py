@@ -242,9 +242,9 @@ def estimate_scaling(
     gradients : float, str or list
         Bytes that a step averages, as a number or text such as "497 MB"; a list of them in the order in which they are
         complete; or a module.
-    gpus : iterable of ints, optional
+    gpus : iterable of ints, default (2, 4, 8)
         Numbers of GPUs of a host.
-    hosts : iterable of ints, optional
+    hosts : iterable of ints, default (1,)
         Numbers of hosts.
     fabric : str or Link, default "nvlink4"
         The link within a host: "nvlink4", "nvlink4-nvls", "pcie5", "pcie4" or a `Link`.
@@ -253,7 +253,7 @@ def estimate_scaling(
     last : float or str, default 0.0
         Bytes of more gradients that are complete only when the backward pass ends, such as those of embeddings that the
         output layer shares.
-    parts : tuple of floats, optional
+    parts : tuple of floats, default (0.32, 0.65, 0.03)
         How the step divides into forward pass, backward pass and optimizer.
     bucket : float or str, optional
         Bytes of a bucket, 25 MiB.

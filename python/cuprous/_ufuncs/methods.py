@@ -278,7 +278,7 @@ def reduce(
     ----------
     array_ : array_like
         An array or array-like.
-    axis : int or tuple of ints, default 0
+    axis : int, tuple of ints or None, default 0
         An axis, several, or None for all.
     dtype : dtype, optional
         Dtype to compute in.

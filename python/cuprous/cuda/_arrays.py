@@ -195,7 +195,7 @@ def pinned(*arylist: Any) -> Iterator[None]:
 
     Parameters
     ----------
-    *arylist : any
+    *arylist : numpy.ndarray
         NumPy arrays.
 
     Returns

@@ -616,7 +616,7 @@ def jit(
 
     Parameters
     ----------
-    func_or_sig : callable, optional
+    func_or_sig : callable, str or signature, optional
         The function; or a signature (`"void(float32[:], int32)"`, a type call, a tuple of types) or a list of them, for
         which it is compiled at once.
     device : bool, default False

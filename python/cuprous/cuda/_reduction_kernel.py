@@ -26,7 +26,7 @@ class ReductionKernel(Typed):
         Two values `a` and `b` as one.
     post_map_expr : str
         What is done with the result `a`.
-    identity : array_like
+    identity : scalar
         The result for no elements.
     name : str, default "reduce_kernel"
         The kernel's name.

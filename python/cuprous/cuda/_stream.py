@@ -235,7 +235,7 @@ class Event:
 
         Parameters
         ----------
-        end : number
+        end : Event
             The later event.
 
         Returns

@@ -488,7 +488,7 @@ def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int 
 
     Parameters
     ----------
-    states : States
+    states : ndarray
         The states.
     seed : int
         An integer.

@@ -142,7 +142,7 @@ def get_fft_plan(
     ----------
     a : array_like
         The array to transform, or one of its shape and dtype.
-    shape : int, sequence of ints or None, optional
+    shape : int or sequence of ints, optional
         The number of points along each axis; by default all.
     axes : int or sequence of ints, optional
         The axes; by default the last ones of `shape`, or all.

@@ -256,7 +256,7 @@ def fft2(
         Real or complex points.
     s : int or sequence of ints, optional
         The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-    axes : sequence of ints, optional
+    axes : sequence of ints, default (-2, -1)
         The axes, by default the last two.
     norm : str, optional
         As for `fft`.
@@ -298,7 +298,7 @@ def ifft2(
         Real or complex points.
     s : int or sequence of ints, optional
         The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-    axes : sequence of ints, optional
+    axes : sequence of ints, default (-2, -1)
         The axes, by default the last two.
     norm : str, optional
         As for `fft`.
@@ -340,7 +340,7 @@ def rfft2(
         Real points.
     s : int or sequence of ints, optional
         The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-    axes : sequence of ints, optional
+    axes : sequence of ints, default (-2, -1)
         The axes, by default the last two.
     norm : str, optional
         As for `fft`.
@@ -382,7 +382,7 @@ def irfft2(
         Real or complex values.
     s : int or sequence of ints, optional
         The number of points along each of the axes (-1: all of them): the array is truncated or padded with zeros.
-    axes : sequence of ints, optional
+    axes : sequence of ints, default (-2, -1)
         The axes, by default the last two.
     norm : str, optional
         As for `fft`.

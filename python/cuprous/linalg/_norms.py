@@ -28,7 +28,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     ----------
     x : array_like
         An array or array-like.
-    ord : int, optional
+    ord : number or str, optional
         The order: a number for vectors, as for `matrix_norm` for matrices; None (the default) is the 2-norm or
         Frobenius' norm.
     axis : int or tuple of ints, optional
@@ -81,7 +81,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
         The axis or axes; None (the default) takes all.
     keepdims : bool, default False
         Keeps reduced axes in the result, with length one.
-    ord : int, default 2
+    ord : number, default 2
         The order, a number: p for the root of the sum of p-th powers, inf and -inf for the greatest and least
         magnitude, 0 for the number of nonzero elements.
 
@@ -117,7 +117,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
         Matrices of shape (..., M, N).
     keepdims : bool, default False
         Keeps the last two axes, with length one.
-    ord : int, default "fro"
+    ord : number or str, default "fro"
         The order: "fro" (Frobenius), "nuc" (sum of the singular values), 2 and -2 (greatest and least singular value),
         1 and -1 (greatest and least sum of a column), inf and -inf (of a row).
 

@@ -123,7 +123,7 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> ndarray:
         An array or array-like.
     x2 : array_like
         An array or array-like.
-    axes : int, default 2
+    axes : int or pair of sequences of ints, default 2
         The number of last axes of `x1` and first axes of `x2`, or a pair of lists of axes.
 
     Returns

@@ -291,7 +291,7 @@ def cond(x: ArrayLike, p: Any = None) -> ndarray:
     ----------
     x : array_like
         Matrices of shape (..., M, N).
-    p : float, optional
+    p : float or str, optional
         The norm, an order of `norm`; None (the default) is the same as 2.
 
     Returns
@@ -336,7 +336,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> ndarray:
         An array of shape (*b.shape, *Q), where both have the same number of elements.
     b : array_like
         The right side, of any shape.
-    axes : array_like, optional
+    axes : sequence of ints, optional
         The axes of `a` to move to its end first.
 
     Returns

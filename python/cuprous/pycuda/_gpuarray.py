@@ -54,7 +54,7 @@ class GPUArray:
         An object to keep alive with the array.
     gpudata : DeviceAllocation or int, optional
         Existing memory to wrap: an allocation, or an address.
-    strides : array_like, optional
+    strides : tuple of ints, optional
         The strides in bytes, of a contiguous array.
     order : {"C", "F"}, default "C"
         "C" or "F".

@@ -31,7 +31,7 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
     ----------
     array : GPUArray
         The elements.
-    stream_or_out : array_like, optional
+    stream_or_out : GPUArray or Stream, optional
         An array to write to, or a stream, which is ignored, as all work runs in order.
     out : ndarray, optional
         The array to write to.

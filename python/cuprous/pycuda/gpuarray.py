@@ -285,7 +285,7 @@ def _elementwise(name: str, doc: str, example: str, result: str) -> Callable[...
 
     Parameters
     ----------
-    *args : any
+    *args : GPUArray or number
         The operands, `GPUArray`s or numbers.
     out : GPUArray, optional
         The array to write to.

@@ -157,7 +157,7 @@ class Vectors(Rejection):
 
         Parameters
         ----------
-        mean : float
+        mean : array_like
             The mean, of shape (N,).
         cov : array_like
             The covariance, of shape (N, N).

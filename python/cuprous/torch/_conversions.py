@@ -18,7 +18,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
     Parameters
     ----------
-    *args : dtype
+    *args : dtype, device or Tensor
         A dtype, a device or a tensor that has both, and then `non_blocking` and `copy`.
     dtype : dtype, optional
         The dtype, by default that of the tensor.
@@ -28,7 +28,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         Whether a copy from pinned memory may still be running on return.
     copy : bool, default False
         Whether to return a copy in any case.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns
@@ -76,7 +76,7 @@ def _casting(method: str, name: str) -> Callable[..., Tensor]:
 
     Parameters
     ----------
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default that of the tensor.
 
     Returns
@@ -162,7 +162,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
         The GPU, by default the current one.
     non_blocking : bool, default False
         Whether a copy from pinned memory may still be running on return.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns
@@ -189,7 +189,7 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Parameters
     ----------
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns
@@ -265,7 +265,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
     Parameters
     ----------
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns
@@ -286,7 +286,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
     Parameters
     ----------
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns

@@ -76,7 +76,7 @@ def tensor(
 
     Parameters
     ----------
-    data : Tensor
+    data : array_like
         A number, nested sequences of numbers, an array or a tensor.
     dtype : dtype, optional
         The dtype, by default that of the data.
@@ -150,7 +150,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
     Parameters
     ----------
-    data : Tensor
+    data : array_like
         A number, nested sequences of numbers, an array or a tensor.
     dtype : dtype, optional
         The dtype, by default that of the data.
@@ -181,7 +181,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
 
     Parameters
     ----------
-    obj : Tensor
+    obj : array_like
         The values.
     dtype : dtype, optional
         The dtype, by default the default dtype.
@@ -296,7 +296,7 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     ----------
     *sizes_ : int or sequence of ints
         The extents, as integers or as one sequence.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents as a sequence, in place of `sizes_`.
     out : Tensor, optional
         A tensor of the result's shape to write to.
@@ -336,7 +336,7 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
     ----------
     *sizes_ : int or sequence of ints
         The extents, as integers or as one sequence.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents as a sequence, in place of `sizes_`.
     out : Tensor, optional
         A tensor of the result's shape to write to.
@@ -350,7 +350,7 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
         Whether operations on the result are recorded for gradients.
     pin_memory : bool, default False
         Whether the result is in page-locked host memory, from which GPUs copy faster.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns
@@ -422,11 +422,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
 
     Parameters
     ----------
-    start : scalar
+    start : number
         The first number; with one argument, the end, and numbers start at 0.
-    end : Tensor, optional
+    end : number, optional
         The bound, which is not included.
-    step : int, default 1
+    step : number, default 1
         The difference of neighbors.
     out : Tensor, optional
         A tensor of the result's shape to write to.
@@ -625,7 +625,7 @@ def _like(function: str, make: Callable[..., Tensor], *arguments: str) -> Callab
         Another device.
     requires_grad : bool, default False
         Whether operations on the result are recorded for gradients.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
     **options : any
         Further keywords of `{source}`.
@@ -730,7 +730,7 @@ def set_default_tensor_type(t: Any) -> None:
 
     Parameters
     ----------
-    t : scalar
+    t : type or str
         The type or its name.
 
     Raises

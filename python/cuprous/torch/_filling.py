@@ -18,7 +18,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
     Parameters
     ----------
-    src : Tensor
+    src : Tensor or number
         A tensor that broadcasts to this one's shape, or a number.
     non_blocking : bool, default False
         For PyTorch's signature; it has no effect.

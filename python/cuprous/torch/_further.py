@@ -406,7 +406,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     ----------
     indices : Tensor
         int64 indices of the flattened shape.
-    shape : int or tuple of ints
+    shape : int or sequence of ints
         The extents.
 
     Returns
@@ -543,7 +543,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
 
     Parameters
     ----------
-    *matrices : any
+    *matrices : Tensor
         Matrices whose neighbors fit.
 
     Returns
@@ -719,7 +719,7 @@ def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         A dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.

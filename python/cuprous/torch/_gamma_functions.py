@@ -33,7 +33,7 @@ def _incomplete(name: str, special: str, kind: str, result: str) -> Callable[...
     ----------
     input : Tensor
         The parameter a, which has no derivative.
-    other : Tensor
+    other : Tensor or number
         The argument x, a tensor or number that broadcasts with `input`.
     out : Tensor, optional
         A tensor of the result's shape to write to.

@@ -63,7 +63,7 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     ----------
     input : Tensor
         A tensor of any shape, of dtype float32 or float64.
-    bins : Tensor
+    bins : int or Tensor
         The number of equal parts, or the increasing edges of the parts as a vector of the dtype of `input`.
     range : pair of floats, optional
         The first and the last edge, by default those of the elements. It is for a number of parts only.

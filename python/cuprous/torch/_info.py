@@ -17,7 +17,7 @@ class finfo:
 
     Parameters
     ----------
-    type : int, optional
+    type : dtype, optional
         A floating dtype, by default the default dtype.
 
     Raises
@@ -57,7 +57,7 @@ class iinfo:
 
     Parameters
     ----------
-    type : int
+    type : dtype
         An integer dtype.
 
     Raises

@@ -143,7 +143,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     ----------
     tensor : Tensor
         A tensor of at least one dimension.
-    split_size_or_sections : int or tuple of ints
+    split_size_or_sections : int or sequence of ints
         The extent of each part, or a list of extents.
     dim : int, default 0
         The dimension; a negative one counts from the end.
@@ -321,7 +321,7 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    repeats : int or sequence of ints
+    repeats : int or Tensor
         How often an element is repeated: an integer, or an int64 tensor with one for each.
     dim : int, optional
         The dimension; None for the flattened tensor.
@@ -403,7 +403,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         A tensor of any shape and dtype.
     shifts : int or sequence of ints
         The distance, or one for each dimension.
-    dims : int or tuple of ints, optional
+    dims : int or sequence of ints, optional
         A dimension or several; None for the flattened tensor.
 
     Returns
@@ -433,7 +433,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
     Parameters
     ----------
-    *tensors : any
+    *tensors : Tensor or sequence of Tensors
         Vectors, or one sequence of them.
     indexing : str, default "ij"
         "ij" for the order of the vectors, "xy" for the first two swapped.

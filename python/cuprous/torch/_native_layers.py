@@ -43,6 +43,11 @@ def _native(example: str) -> Callable[[_T], _T]:
         source = getattr(F, name)
         described = split_entries(split_sections(source.__doc__ or "")[1]["Parameters"])
         listed = [_description(x, described, default) for x, default in defaults(function).items()]
+        maybe = [f"{x} : Tensor\n" for x, kind in function.__annotations__.items() if kind == "_Maybe"]
+        for first in maybe:  # tensors that may be None without being optional
+            listed = [
+                text.replace(first, f"{first[:-1]} or None\n") if text.startswith(first) else text for text in listed
+            ]
         arguments, result = example.split(" -> ")
         function.forwards_to = source  # type: ignore[attr-defined]
         head = f"Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function."

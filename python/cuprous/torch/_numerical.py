@@ -118,9 +118,9 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     ----------
     input : Tensor
         The values.
-    spacing : int or sequence of ints, default 1
+    spacing : number or sequence, default 1
         The distance of neighbors, or a sequence of distances or of 1-d tensors of coordinates, one for each dimension.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         A dimension or several, by default all.
     edge_order : int, default 1
         The order of the differences at the ends, 1 or 2.
@@ -235,7 +235,7 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
 
     Parameters
     ----------
-    input : Tensor
+    input : SparseTensor
         The sparse matrix.
     mat2 : Tensor
         The dense matrix.

@@ -368,7 +368,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     ----------
     equation : str
         The subscripts, such as "ij,jk->ik".
-    *operands : Tensor
+    *operands : Tensor or sequence of Tensors
         The tensors, or one sequence of them.
 
     Returns
@@ -406,7 +406,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
         A tensor.
     b : Tensor
         A tensor of the same dtype.
-    dims : int, default 2
+    dims : int or pair of sequences of ints, default 2
         The number of dimensions, the last of `a` and the first of `b`; or a pair of lists of dimensions.
 
     Returns

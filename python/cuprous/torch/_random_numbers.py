@@ -295,7 +295,7 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     ----------
     *sizes_ : int or sequence of ints
         The extents, as integers or as one sequence.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents as a sequence, in place of `sizes_`.
     generator : Generator, optional
         The generator of random numbers, by default the one that `torch.manual_seed` seeds.
@@ -367,7 +367,7 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
         The least integer.
     high : int, optional
         The bound, which is not included.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents.
     pin_memory : bool, default False
         Whether the result is in page-locked host memory, from which GPUs copy faster.
@@ -452,7 +452,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
         The mean, a number or tensor.
     std : Tensor or number, default 1.0
         The standard deviation, a number or tensor.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The extents, if neither is a tensor.
     generator : Generator, optional
         The generator of random numbers, by default the one that `torch.manual_seed` seeds.

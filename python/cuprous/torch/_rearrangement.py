@@ -27,7 +27,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
         A tensor of at least two dimensions.
     k : int, default 1
         The number of right angles.
-    dims : sequence of ints, optional
+    dims : sequence of ints, default (0, 1)
         The two dimensions.
 
     Returns
@@ -74,7 +74,7 @@ def _atleast(n: int) -> Callable[..., Any]:
 
     Parameters
     ----------
-    *tensors : Tensor
+    *tensors : Tensor or sequence of Tensors
         Tensors, or one sequence of tensors.
 
     Returns
@@ -296,7 +296,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
     Parameters
     ----------
-    *tensors : Tensor
+    *tensors : Tensor or number
         Matrices, vectors as rows, or numbers.
 
     Returns

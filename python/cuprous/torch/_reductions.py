@@ -46,7 +46,7 @@ def sum(
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -80,7 +80,7 @@ def prod(
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -120,7 +120,7 @@ def mean(
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -163,7 +163,7 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     unbiased : bool, optional
         True for a correction of 1, False for 0; in place of `correction`.
@@ -203,7 +203,7 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     unbiased : bool, optional
         True for a correction of 1, False for 0; in place of `correction`.
@@ -235,7 +235,7 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     unbiased : bool, optional
         True for a correction of 1, False for 0; in place of `correction`.
@@ -267,7 +267,7 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     unbiased : bool, optional
         True for a correction of 1, False for 0; in place of `correction`.
@@ -298,7 +298,7 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     ----------
     input : Tensor
         A tensor of any shape, of a real dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -330,7 +330,7 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     ----------
     input : Tensor
         A tensor of any shape, of a real dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -369,7 +369,7 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max
     ----------
     input : Tensor
         A tensor of any shape, of a real dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -467,7 +467,7 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
     ----------
     input : Tensor
         A tensor of any shape, of a real dtype.
-    dim : int, optional
+    dim : int or Tensor, optional
         The dimension; None for all elements; or a tensor, which is compared with `input` element by element.
     keepdim : bool, default False
         Whether to keep the reduced dimension with extent 1.
@@ -528,7 +528,7 @@ def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callab
     ----------
     input : Tensor
         A tensor of any shape and dtype; numbers other than 0 count as true.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -559,7 +559,7 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
 
     Returns
@@ -582,7 +582,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     ----------
     input : Tensor
         A tensor of any shape, of a real dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -609,7 +609,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     ----------
     input : Tensor
         A tensor of any shape, of a floating dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -637,7 +637,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    dim : int or tuple of ints
+    dim : int or sequence of ints
         One dimension or several.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -670,9 +670,9 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    p : float, default "fro"
+    p : float or str, default "fro"
         The order; "fro" is 2, and inf gives the largest absolute value.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -736,7 +736,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    other : Tensor
+    other : Tensor or number
         A tensor or number that broadcasts with `input`.
     p : float, default 2
         The order of the norm.

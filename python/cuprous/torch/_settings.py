@@ -270,7 +270,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
         Has no effect.
     mode : str, optional
         Has no effect.
-    options : sequence of str, optional
+    options : dict, optional
         Has no effect.
     disable : bool, default False
         Has no effect.

@@ -56,7 +56,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
 
     Parameters
     ----------
-    *shape : int or sequence of ints
+    *shape : int, sequence of ints or dtype
         The extents, as integers or as one sequence, one of which may be -1; or a dtype.
     dtype : dtype, optional
         The dtype to read the same bytes as.
@@ -250,7 +250,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         A dimension or several; None for all.
 
     Returns
@@ -457,7 +457,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
     Parameters
     ----------
-    *shapes : any
+    *shapes : sequence of ints
         Sequences of extents.
 
     Returns
@@ -571,7 +571,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    source : int or tuple of ints
+    source : int or sequence of ints
         A dimension or several.
     destination : int or sequence of ints
         Their new positions.
@@ -710,7 +710,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default that of the tensor.
 
     Returns

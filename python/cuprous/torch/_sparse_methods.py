@@ -134,7 +134,7 @@ def sparse_mask(self: Tensor, mask: Any) -> Any:
 
     Parameters
     ----------
-    mask : Tensor
+    mask : SparseTensor
         A coalesced or compressed sparse tensor of the same shape.
 
     Returns

@@ -37,7 +37,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     ----------
     input : Tensor
         A tensor of any shape, of a floating dtype.
-    q : Tensor
+    q : float or Tensor
         Numbers in [0, 1]: a number, or a vector of the dtype of `input`.
     dim : int, optional
         The dimension; None for all elements.
@@ -85,7 +85,7 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
     ----------
     input : Tensor
         A tensor of any shape, of a floating dtype.
-    q : Tensor
+    q : float or Tensor
         Numbers in [0, 1]: a number, or a vector of the dtype of `input`.
     dim : int, optional
         The dimension; None for all elements.

@@ -40,7 +40,7 @@ class UntypedStorage:
 
         Parameters
         ----------
-        filename : str
+        filename : str or path-like
             The path.
         shared : bool, default False
             For PyTorch's signature; only False.

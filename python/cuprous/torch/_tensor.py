@@ -324,7 +324,7 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
     Parameters
     ----------
-    *args : int or tuple of ints
+    *args : int or sequence of ints
         The extents, or the values.
 
     Returns
@@ -357,7 +357,7 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
 
     Parameters
     ----------
-    *args : Tensor
+    *args : any
         The arguments of `{name}` after the tensor.
     **kwargs : any
         The keywords of `{name}`.

@@ -138,7 +138,7 @@ class device(Immutable):
 
     Parameters
     ----------
-    type : str, optional
+    type : str, int or device, optional
         "cpu", "cuda", "cuda:0", "auto" or "meta", or the index of a GPU.
     index : int, optional
         The index of the GPU.

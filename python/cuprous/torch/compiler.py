@@ -58,7 +58,7 @@ def allow_in_graph(fn: T) -> T:
 
     Parameters
     ----------
-    fn : object
+    fn : callable
         The function.
 
     Returns

@@ -320,7 +320,7 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
 
     Returns
@@ -343,7 +343,7 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     ----------
     input : Tensor
         A tensor of any shape and dtype.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
 
     Returns

@@ -46,7 +46,7 @@ def script_if_tracing(fn: T) -> T:
 
     Parameters
     ----------
-    fn : object
+    fn : callable
         The function.
 
     Returns
@@ -69,9 +69,9 @@ def trace(func: T, example_inputs: Any = None, optimize: Any = None, check_trace
 
     Parameters
     ----------
-    func : object
+    func : callable or Module
         The function or module.
-    example_inputs : tuple of Tensors, optional
+    example_inputs : Tensor or tuple of Tensors, optional
         Has no effect.
     optimize : bool or str, optional
         Has no effect.
@@ -104,9 +104,9 @@ def trace_module(mod: T, inputs: Any, **options: Any) -> T:
 
     Parameters
     ----------
-    mod : object
+    mod : Module
         The module.
-    inputs : Tensor or sequence of Tensors
+    inputs : dict
         Has no effect.
     **options : any
         Has no effect.
@@ -147,7 +147,7 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
 
     Parameters
     ----------
-    drop : callable, default False
+    drop : callable or bool, default False
         The function, or has no effect.
     **kwargs : any
         Has no effect.
@@ -170,7 +170,7 @@ def unused(fn: T) -> T:
 
     Parameters
     ----------
-    fn : object
+    fn : callable
         The function.
 
     Returns
@@ -240,7 +240,7 @@ def Attribute(value: T, type: Any = None) -> T:
     ----------
     value : object
         The value.
-    type : int, optional
+    type : type, optional
         Has no effect.
 
     Returns
@@ -359,7 +359,7 @@ def set_fusion_strategy(strategy: Any) -> None:
 
     Parameters
     ----------
-    strategy : object
+    strategy : list of tuples
         Has no effect.
 
     Examples

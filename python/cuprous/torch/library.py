@@ -46,7 +46,7 @@ class CustomOpDef:
 
         Parameters
         ----------
-        device_types : str or sequence of str
+        device_types : str, sequence of str or None
             The types, such as "cpu"; None for all.
         func : callable, optional
             The function; None for a decorator.
@@ -212,7 +212,7 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
         Such as "mylib::mul".
     fn : callable, optional
         The function.
-    mutates_args : tuple
+    mutates_args : str or iterable of str
         The arguments that it writes to, which are found by themselves here.
     device_types : str or sequence of str, optional
         The types of devices that it is for; None stands for all.
@@ -259,7 +259,7 @@ def register_fake(
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     func : callable, optional
         The function; None for a decorator.
@@ -289,7 +289,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     device_types : str or sequence of str
         The types, such as "cpu"; None for all.
@@ -318,7 +318,7 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
 
     Parameters
     ----------
-    op : ReduceOp
+    op : str or CustomOpDef
         The operation.
     backward : callable
         Gets a context and the gradients of the results; returns the gradients of the arguments.
@@ -450,7 +450,7 @@ def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any
     ----------
     qualname : str
         The name, such as "mylib::mul".
-    types : str
+    types : str or sequence of str
         The types, such as "cpu", or "default" for all.
     func : callable, optional
         The function; None for a decorator.

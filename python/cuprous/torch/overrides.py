@@ -54,7 +54,7 @@ def has_torch_function_unary(t: Any) -> bool:
 
     Parameters
     ----------
-    t : scalar
+    t : any
         The argument.
 
     Returns

@@ -81,7 +81,7 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
     ----------
     tensors : dict of str to Tensor
         The tensors by name.
-    filename : str
+    filename : str or path-like
         The path.
     metadata : dict of str to str, optional
         Strings by name.
@@ -163,7 +163,7 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
     Parameters
     ----------
-    filename : str
+    filename : str or path-like
         The path.
     device : device or str, default "cpu"
         The device of the tensors.
@@ -196,7 +196,7 @@ class safe_open:
 
     Parameters
     ----------
-    filename : str
+    filename : str or path-like
         The path.
     framework : str, default "pt"
         "pt", or "np" for NumPy's arrays.

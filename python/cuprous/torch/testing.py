@@ -27,9 +27,9 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     Parameters
     ----------
-    actual : Tensor
+    actual : array_like
         The tensor, number or container.
-    expected : object
+    expected : array_like
         What it should be.
     allow_subclasses : bool, default True
         For PyTorch's signature; it has no effect.
@@ -47,7 +47,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
         For PyTorch's signature; it has no effect.
     check_stride : bool, default False
         Whether strides have to be equal.
-    msg : str, optional
+    msg : str or callable, optional
         The message of the error, or a function of the usual one.
 
     Raises
@@ -126,7 +126,7 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     ----------
     actual : Tensor or number
         The tensor or number.
-    expected : object
+    expected : array_like
         What it should be.
     rtol : float, optional
         The relative tolerance, by default one for the dtype.
@@ -169,7 +169,7 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
         Whether the tensor has gaps in memory.
     exclude_zero : bool, default False
         Whether zeros are replaced.
-    memory_format : int, optional
+    memory_format : memory_format, optional
         The order of dimensions in memory, by default row-major.
 
     Returns

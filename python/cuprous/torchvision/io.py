@@ -45,7 +45,7 @@ def read_image(path: str | Path, mode: Any = ImageReadMode.UNCHANGED, apply_exif
     ----------
     path : str or path-like
         The file.
-    mode : str, optional
+    mode : str or ImageReadMode, optional
         A member of `ImageReadMode`, or its name.
     apply_exif_orientation : bool, default False
         Turn the image as its EXIF data say.

@@ -84,7 +84,7 @@ impl PyArray {
     ///
     /// Parameters
     /// ----------
-    /// *axes : any
+    /// *axes : int or sequence of ints
     ///     A permutation of the axes, as integers or as one tuple; by default they are reversed.
     ///
     /// Returns

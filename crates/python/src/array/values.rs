@@ -15,7 +15,7 @@ impl PyArray {
     ///
     /// Parameters
     /// ----------
-    /// *args : any
+    /// *args : int or tuple of ints
     ///     Nothing, an index into the flattened array, or an index for each axis.
     ///
     /// Returns

@@ -234,7 +234,7 @@ impl PyNode {
     /// ----------
     /// result : Tensor
     ///     The tensor.
-    /// out : Tensor
+    /// out : int
     ///     The number of the output.
     ///
     /// Returns

@@ -30,7 +30,7 @@ use crate::{devices, hooks};
 ///
 /// Parameters
 /// ----------
-/// *args : Tensor
+/// *args : int, sequence or Tensor
 ///     Extents, values or a tensor, as of PyTorch's `Tensor`.
 /// requires_grad : bool, default False
 ///     Whether operations on the tensor are recorded for gradients.

@@ -108,7 +108,7 @@ def fft2(
         Real or complex points.
     shape : int or tuple of ints, optional
         The number of points along each axis: the array is truncated or padded with zeros.
-    axes : int or tuple of ints, optional
+    axes : int or tuple of ints, default (-2, -1)
         The axes.
     overwrite_x : bool, default False
         Has no effect.
@@ -149,7 +149,7 @@ def ifft2(
         Real or complex values.
     shape : int or tuple of ints, optional
         The number of points along each axis: the array is truncated or padded with zeros.
-    axes : int or tuple of ints, optional
+    axes : int or tuple of ints, default (-2, -1)
         The axes.
     overwrite_x : bool, default False
         Has no effect.

@@ -50,7 +50,7 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
         Increasing coordinates of the points.
     yi : array_like
         The values at the points, along `axis`.
-    x : object
+    x : array_like
         Where to evaluate.
     der : int or sequence of ints, default 0
         The order of the derivative, or a list of orders.

@@ -284,9 +284,9 @@ class BSpline:
 
         Parameters
         ----------
-        a : array_like
+        a : float
             The lower end.
-        b : array_like
+        b : float
             The upper end.
         extrapolate : bool or str, optional
             As for the class; False integrates over the part between the first and last knot.

@@ -72,7 +72,7 @@ class CubicSpline(CubicHermiteSpline):
         The values along `axis`.
     axis : int, default 0
         The axis of `y`.
-    bc_type : str, default "not-a-knot"
+    bc_type : str or pair, default "not-a-knot"
         The end conditions: "not-a-knot" (continuous third derivative), "periodic", "clamped" (slope 0), "natural"
         (second derivative 0), or a pair of conditions, each of which may be (order of a derivative, its value).
     extrapolate : bool or str, optional
@@ -278,7 +278,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
 
     Parameters
     ----------
-    x, y : object
+    x, y : array_like
         As for `CubicHermiteSpline`.
     axis : int, default 0
         As for `CubicHermiteSpline`.

@@ -131,7 +131,7 @@ def splder(tck: Any, n: int = 1) -> Any:
 
     Parameters
     ----------
-    tck : BSpline
+    tck : BSpline or tuple
         A `BSpline`, or a tuple of knots, coefficients and degree.
     n : int, default 1
         The order.
@@ -164,7 +164,7 @@ def splantider(tck: Any, n: int = 1) -> Any:
 
     Parameters
     ----------
-    tck : BSpline
+    tck : BSpline or tuple
         A `BSpline`, or a tuple of knots, coefficients and degree.
     n : int, default 1
         The order.
@@ -203,13 +203,13 @@ class UnivariateSpline:
         The values, read on the host.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
     s : float, optional
         The bound of the weighted sum of squared distances; 0 interpolates. By default the number of points.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval: 0 or "extrapolate", 1 or "zeros", 2 or "raise", 3 or "const".
     check_finite : bool, default False
         Whether to raise for values that are not finite.
@@ -354,7 +354,7 @@ class UnivariateSpline:
 
         Parameters
         ----------
-        x : object
+        x : float
             The point.
 
         Returns
@@ -451,11 +451,11 @@ class InterpolatedUnivariateSpline(UnivariateSpline):
         The values, read on the host.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval, as for `UnivariateSpline`.
     check_finite : bool, default False
         Whether to raise for values that are not finite.
@@ -500,11 +500,11 @@ class LSQUnivariateSpline(UnivariateSpline):
         The inner knots.
     w : array_like, optional
         The weights of the points.
-    bbox : object, optional
+    bbox : pair of floats, optional
         The ends of the interval; None for the outermost points.
     k : int, default 3
         The degree, 1 to 5.
-    ext : int, default 0
+    ext : int or str, default 0
         What lies outside of the interval, as for `UnivariateSpline`.
     check_finite : bool, default False
         Whether to raise for values that are not finite.

@@ -35,7 +35,7 @@ class interp1d:
     bounds_error : bool, optional
         Whether to raise outside the range of the points, which waits for the device; None raises unless `fill_value` is
         given.
-    fill_value : number, optional
+    fill_value : number, pair or str, optional
         The value outside the range, a pair (below, above), or "extrapolate".
     assume_sorted : bool, default False
         Whether `x` is known to increase; otherwise the points are sorted.

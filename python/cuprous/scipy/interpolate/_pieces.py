@@ -205,9 +205,9 @@ class Pieces:
 
         Parameters
         ----------
-        a : array_like
+        a : float
             The lower end.
-        b : array_like
+        b : float
             The upper end.
         extrapolate : bool or str, optional
             As for the class; by default as for the polynomial.
@@ -301,9 +301,9 @@ def periodic_integral(whole: Any, first: ndarray, last: ndarray, a: Any, b: Any)
         Where a period begins.
     last : ndarray
         Where it ends.
-    a : array_like
+    a : float
         The lower end.
-    b : array_like
+    b : float
         The upper end.
     """
     a, b = (_core.cast(array(v), "float64") for v in (a, b))

@@ -313,7 +313,7 @@ def krogh_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
         The coordinates.
     yi : array_like
         The values along `axis`.
-    x : object
+    x : array_like
         Where to evaluate.
     der : int or sequence of ints, default 0
         The order of the derivative, or a list of orders.
@@ -351,7 +351,7 @@ def barycentric_interpolate(xi: Any, yi: Any, x: Any, axis: int = 0, *, der: Any
         The coordinates.
     yi : array_like
         The values along `axis`.
-    x : object
+    x : array_like
         Where to evaluate.
     axis : int, default 0
         The axis of `yi`.

@@ -53,7 +53,7 @@ class RBFInterpolator:
         The values at the points, along the first axis.
     neighbors : int, optional
         The number of nearest points that determine a value; by default all points do, by one dense system.
-    smoothing : float, default 0.0
+    smoothing : array_like, default 0.0
         How far the function may pass by a value: 0 interpolates. A number, or one for each point.
     kernel : str, default "thin_plate_spline"
         The function of the distance: "linear", "thin_plate_spline", "cubic", "quintic", "multiquadric",
@@ -208,7 +208,7 @@ class NearestNDInterpolator:
 
     Parameters
     ----------
-    x : array_like
+    x : array_like or tuple of array_like
         The points, one a row, or a tuple of arrays of coordinates.
     y : array_like
         The values, along the first axis.

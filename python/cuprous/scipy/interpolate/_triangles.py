@@ -29,7 +29,7 @@ class LinearNDInterpolator:
 
     Parameters
     ----------
-    points : array_like
+    points : array_like, tuple of array_like or Delaunay
         The points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
     values : array_like
         The values, along the first axis.
@@ -129,7 +129,7 @@ class CloughTocher2DInterpolator:
 
     Parameters
     ----------
-    points : array_like
+    points : array_like, tuple of array_like or Delaunay
         The points, one a row, a tuple of arrays of coordinates, or a `spatial.Delaunay`.
     values : array_like
         The values, along the first axis.
@@ -200,11 +200,11 @@ def griddata(
 
     Parameters
     ----------
-    points : array_like
+    points : array_like or tuple of array_like
         The points, one a row, or a tuple of arrays of coordinates.
     values : array_like
         The values, along the first axis.
-    xi : object
+    xi : array_like or tuple of array_like
         Where to evaluate, likewise.
     method : str, default "linear"
         "nearest", "linear", or "cubic" in the plane.

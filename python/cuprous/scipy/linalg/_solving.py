@@ -202,7 +202,7 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
         Square matrices in the last two axes.
     b : array_like
         A vector, or matrices in the last two axes that broadcast with `a`.
-    trans : int, default 0
+    trans : int or str, default 0
         0 or "N" for A, 1 or "T" for its transpose, 2 or "C" for its adjoint.
     lower : bool, default False
         Whether A is lower triangular.

@@ -100,7 +100,7 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
     ----------
     input : array_like
         The Fourier transform.
-    size : int or sequence of ints
+    size : float or sequence of floats
         The extents of the box, one for all axes or one for each.
     axis : int, default -1
         The axis of the real transform.
@@ -136,7 +136,7 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
     ----------
     input : array_like
         The Fourier transform.
-    size : int or sequence of ints
+    size : float or sequence of floats
         The diameters, one for all axes or one for each.
     axis : int, default -1
         The axis of the real transform.

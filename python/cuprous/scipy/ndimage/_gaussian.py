@@ -126,7 +126,7 @@ def gaussian_filter(
         An array of any dtype and shape.
     sigma : array_like
         The standard deviation, in elements; one for all axes or one for each.
-    order : int, default 0
+    order : int or sequence of ints, default 0
         0 for the Gaussian, n for its n-th derivative; one for all axes or one for each.
     mode : str or sequence of str, default "reflect"
         The extension beyond the edges: "reflect", "constant", "nearest", "mirror", "wrap" or a "grid-" alias; one for

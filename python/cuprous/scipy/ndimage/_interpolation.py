@@ -525,7 +525,7 @@ def rotate(
         An array of any dtype.
     angle : float
         The angle in degrees.
-    axes : int or tuple of ints, optional
+    axes : int or tuple of ints, default (1, 0)
         The two axes of the plane.
     reshape : bool, default True
         Whether to enlarge the result to contain the whole rotated array.

@@ -584,13 +584,13 @@ def labeled_comprehension(
         An array.
     labels : array_like
         As for `sum_labels`.
-    index : str
+    index : int or sequence of ints
         The label or labels; None for all elements whose label is positive.
     func : callable
         A function of a 1-d array (and the flat indices of its elements) that returns a scalar.
     out_dtype : dtype
         The result's dtype.
-    default : array_like
+    default : scalar
         The result for regions without elements.
     pass_positions : bool, default False
         Whether `func` receives the flat indices.

@@ -154,7 +154,7 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
         The axis.
     type : {"linear", "l", "constant", "c"}, default "linear"
         "linear" ("l") or "constant" ("c").
-    bp : int, default 0
+    bp : int or sequence of ints, default 0
         The indices at which new pieces begin, for "linear".
     overwrite_data : bool, default False
         Ignored; `data` is never changed.

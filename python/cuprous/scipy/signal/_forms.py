@@ -64,7 +64,7 @@ def tf2sos(b: Any, a: Any, pairing: Any = None, *, analog: bool = False) -> Any:
 
     Parameters
     ----------
-    pairing : array_like, optional
+    pairing : {"nearest", "keep_odd", "minimal"}, optional
         How poles and zeros are paired: "nearest", "keep_odd" or "minimal".
 
     Returns
@@ -126,7 +126,7 @@ def zpk2sos(z: Any, p: Any, k: Any, pairing: Any = None, *, analog: bool = False
 
     Parameters
     ----------
-    pairing : array_like, optional
+    pairing : {"nearest", "keep_odd", "minimal"}, optional
         How poles and zeros are paired: "nearest", "keep_odd" or "minimal".
 
     Returns
@@ -439,7 +439,7 @@ def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) 
 
     Parameters
     ----------
-    system : array_like
+    system : tuple
         The coefficients (b, a), zeros, poles and gain, or state-space matrices.
     dt : float
         The time between samples.

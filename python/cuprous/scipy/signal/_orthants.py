@@ -28,9 +28,9 @@ def hilbert2(x: Any, N: Any = None, axes: tuple[int, int] = (-2, -1)) -> ndarray
     ----------
     x : array_like
         A real array.
-    N : object, optional
+    N : int or pair of ints, optional
         The transform's lengths, one for both or a pair; those of the axes by default.
-    axes : pair of ints, optional
+    axes : pair of ints, default (-2, -1)
         The two axes.
 
     Returns
@@ -268,7 +268,7 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> ndarray:
         A matrix.
     hrow : array_like
         The filter along rows, of odd length.
-    hcol : object
+    hcol : array_like
         The filter along columns, of odd length.
 
     Returns

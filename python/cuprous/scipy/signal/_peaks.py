@@ -208,7 +208,7 @@ def peak_widths(
         The indices of the peaks.
     rel_height : float, default 0.5
         That fraction: 1 at the base, 0.5 halfway up.
-    prominence_data : object, optional
+    prominence_data : tuple of ndarrays, optional
         The result of `peak_prominences`, if known.
     wlen : int, optional
         As for `peak_prominences`.
@@ -270,7 +270,7 @@ def find_peaks(
         The window for prominences.
     rel_height : float, default 0.5
         The relative height at which widths are measured.
-    plateau_size : int, optional
+    plateau_size : int or pair of ints, optional
         The number of equal elements at the top.
 
     Returns

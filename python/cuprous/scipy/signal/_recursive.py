@@ -300,9 +300,9 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> ndarray:
         The numerator coefficients, read on the host.
     a : array_like
         The denominator coefficients, read on the host.
-    y : object
+    y : array_like
         The outputs, newest first.
-    x : object, optional
+    x : array_like, optional
         The inputs, newest first; by default zeros.
 
     Returns

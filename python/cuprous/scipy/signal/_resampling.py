@@ -218,7 +218,7 @@ def firwin(
         The edges of the bands, increasing, between 0 and fs / 2.
     width : float, optional
         The transition width, which selects a Kaiser window.
-    window : str, default "hamming"
+    window : str, tuple or array_like, default "hamming"
         As for `get_window`.
     pass_zero : bool, default True
         Whether frequency 0 passes; or "lowpass", "highpass", "bandpass", "bandstop".
@@ -346,7 +346,7 @@ def resample_poly(x: Any, up: int, down: int, axis: int = 0, window: Any = ("kai
         The upsampling factor.
     down : int
         The downsampling factor.
-    window : array_like, optional
+    window : str, tuple or array_like, default ('kaiser', 5.0)
         The filter's window, or its coefficients as a vector.
     padtype : str, default "constant"
         The extension beyond the ends: "constant", or the statistic that is subtracted before and added back after

@@ -249,7 +249,7 @@ def group_delay(system: Any, w: Any = 512, whole: bool = False, fs: float = 2 * 
 
     Parameters
     ----------
-    system : array_like
+    system : tuple
         The coefficients (b, a), zeros, poles and gain, or state-space matrices.
     w : int or array_like, default 512
         The number of frequencies, or the frequencies.
@@ -341,7 +341,7 @@ def firwin2(
         The gains at the frequencies.
     nfreqs : int, optional
         The number of points of the interpolation.
-    window : str, default "hamming"
+    window : str, float or tuple, default "hamming"
         The window's name or its parameters.
     antisymmetric : bool, default False
         Whether the coefficients are antisymmetric.

@@ -55,7 +55,7 @@ def stft(
         The array.
     fs : float, default 1.0
         As for `csd`.
-    window : str, default "hann_periodic"
+    window : str, tuple or array_like, default "hann_periodic"
         As for `csd`.
     nperseg : int or None, default 256
         As for `csd`.
@@ -145,7 +145,7 @@ def istft(
         The segments' transforms.
     fs : float, default 1.0
         As for `stft`.
-    window : str, default "hann_periodic"
+    window : str, tuple or array_like, default "hann_periodic"
         As for `stft`.
     nperseg, noverlap, nfft : int, optional
         As for `stft`.

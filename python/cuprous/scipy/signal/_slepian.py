@@ -23,7 +23,7 @@ def dpss(
         The number of windows, returned as rows; None returns one window as a vector.
     sym : bool, default True
         Whether they are symmetric rather than periodic.
-    norm : str, optional
+    norm : int or str, optional
         2 (unit energy), "approximate" or "subsample" (the greatest element is about 1). The default is 2 for several
         windows and "approximate" for one.
     return_ratios : bool, default False

@@ -189,7 +189,7 @@ def csd(
         The segments' length; by default 256, or that of the window vector.
     noverlap : int, optional
         The number of elements that neighboring segments share; half a segment by default.
-    detrend : str or callable, default "constant"
+    detrend : str, callable or bool, default "constant"
         "constant", "linear", False, or a function of the segments (…, segments, elements).
     return_onesided : bool, default True
         Whether negative frequencies of real signals are added to the positive ones.
@@ -240,7 +240,7 @@ def welch(
         The segments' length; by default 256, or that of the window vector.
     noverlap : int, optional
         The number of elements that neighboring segments share; half a segment by default.
-    detrend : str or callable, default "constant"
+    detrend : str, callable or bool, default "constant"
         "constant", "linear", False, or a function of the segments.
     return_onesided : bool, default True
         Whether negative frequencies of real signals are added to the positive ones.
@@ -285,7 +285,7 @@ def periodogram(
     ----------
     x : array_like
         The signal.
-    detrend : str or callable, default "constant"
+    detrend : str, callable or bool, default "constant"
         "constant", "linear", False, or a function of the segments.
     return_onesided : bool, default True
         Whether negative frequencies of real signals are added to the positive ones.
@@ -343,7 +343,7 @@ def coherence(
         The segments' length; by default 256, or that of the window vector.
     noverlap : int, optional
         The number of elements that neighboring segments share; half a segment by default.
-    detrend : str or callable, default "constant"
+    detrend : str, callable or bool, default "constant"
         "constant", "linear", False, or a function of the segments.
 
     Returns
@@ -396,7 +396,7 @@ def spectrogram(
         The segments' length; by default 256, or that of the window vector.
     noverlap : int, optional
         As for `csd`; an eighth of a segment by default.
-    detrend : str or callable, default "constant"
+    detrend : str, callable or bool, default "constant"
         "constant", "linear", False, or a function of the segments.
     return_onesided : bool, default True
         Whether negative frequencies of real signals are added to the positive ones.

@@ -242,9 +242,9 @@ def _method(time: str, name: str) -> Any:
 
     Parameters
     ----------
-    args : callable
+    args : any
         The function's arguments behind the system.
-    keywords : object
+    keywords : any
         The same by name.
 
     Returns

@@ -26,7 +26,7 @@ def sawtooth(t: Any, width: Any = 1) -> ndarray:
     ----------
     t : array_like
         The times.
-    width : int, default 1
+    width : array_like, default 1
         The part of a period in which it rises, 0 to 1; it is NaN for others.
 
     Returns
@@ -80,7 +80,7 @@ def gausspulse(
 
     Parameters
     ----------
-    t : array_like
+    t : array_like or str
         The times, or "cutoff" for the time at which the envelope falls below `tpr`.
     fc : float, default 1000
         The frequency.
@@ -251,7 +251,7 @@ def unit_impulse(shape: Any, idx: Any = None, dtype: Any = float) -> ndarray:
     ----------
     shape : int or tuple of ints
         The shape.
-    idx : int or sequence of ints, optional
+    idx : int, tuple of ints or str, optional
         The place of the one, the same along all axes or one for each; "mid" for the center; 0 by default.
     dtype : dtype, optional
         The dtype.

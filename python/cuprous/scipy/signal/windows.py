@@ -639,7 +639,7 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
 
     Parameters
     ----------
-    window : str
+    window : str, float or tuple
         A name; a tuple of a name and parameters; or a number, the beta of a Kaiser window. The suffixes "_periodic" and
         "_symmetric" of a name override `fftbins`.
     Nx : int

@@ -46,7 +46,7 @@ def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : list
         Nested lists of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -83,7 +83,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : list
         Nested lists of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -125,7 +125,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : sequence
         A sequence of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -162,7 +162,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    blocks : array_like
+    blocks : sequence
         A sequence of matrices.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.
@@ -200,7 +200,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    mats : sparse matrix or array_like
+    mats : sequence
         A sequence of matrices, sparse or dense.
     format : str, optional
         The format, "csr", "csc", "coo" or "dia"; by default the one that suits.

@@ -47,7 +47,7 @@ class Compressed(Arithmetic):
 
     Parameters
     ----------
-    arg1 : array_like
+    arg1 : array_like, sparse matrix or tuple
         A dense array, a sparse matrix (SciPy's included), a shape, (data, (row, col)) or (data, indices, indptr).
     shape : int or tuple of ints, optional
         The shape, if `arg1` does not determine it.

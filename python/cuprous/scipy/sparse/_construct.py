@@ -197,7 +197,7 @@ def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: str | Non
     ----------
     diagonals : array_like
         A sequence of diagonals, or one diagonal.
-    offsets : int, default 0
+    offsets : int or sequence of ints, default 0
         The diagonal of each: 0 is the main one, positive ones are above it.
     shape : int or tuple of ints, optional
         The shape; by default the smallest square one.
@@ -238,7 +238,7 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, forma
     ----------
     diagonals : array_like
         A sequence of diagonals, or one diagonal.
-    offsets : int, default 0
+    offsets : int or sequence of ints, default 0
         The diagonal of each: 0 is the main one, positive ones are above it.
     shape : int or tuple of ints, optional
         The shape; by default the smallest square one.
@@ -280,7 +280,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: str | N
         The diagonals, as rows.
     diags : array_like
         The diagonal of each row: 0 is the main one, positive ones are above it.
-    m : array_like, optional
+    m : int or pair of ints, optional
         The number of rows, or the shape.
     n : int, optional
         The number of columns.

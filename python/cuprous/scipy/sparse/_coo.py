@@ -26,7 +26,7 @@ class Coordinates(Arithmetic):
 
     Parameters
     ----------
-    arg1 : array_like
+    arg1 : array_like, sparse matrix or tuple
         A dense array, a sparse matrix (SciPy's included), a shape, or (data, (row, col)).
     shape : int or tuple of ints, optional
         The shape, if `arg1` does not determine it.

@@ -26,7 +26,7 @@ class Diagonals(Arithmetic):
 
     Parameters
     ----------
-    arg1 : array_like
+    arg1 : array_like, sparse matrix or tuple
         A dense array, a sparse matrix (SciPy's included), a shape, or (data, offsets).
     shape : int or tuple of ints, optional
         The shape, which (data, offsets) needs.

@@ -13,7 +13,7 @@ def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
 
     Parameters
     ----------
-    file : str
+    file : str, path-like or file
         The name of a file, to which ".npz" is added if needed, or a file opened for writing bytes.
     matrix : sparse matrix
         The sparse matrix.

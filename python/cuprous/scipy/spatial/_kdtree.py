@@ -76,7 +76,7 @@ class KDTree:
         Whether to copy `data`, so that later writes to it have no effect.
     balanced_tree : bool, default True
         Has no effect.
-    boxsize : int or tuple of ints, optional
+    boxsize : float or sequence of floats, optional
         The extent after which space repeats itself, one or one for each coordinate; 0 for none.
 
     Attributes
@@ -191,7 +191,7 @@ class KDTree:
         ----------
         x : array_like
             The points to which they are near, along the last axis.
-        k : int, default 1
+        k : int or sequence of ints, default 1
             The number of nearest points, or a sequence of their ranks, which begin with 1.
         eps : float, default 0.0
             A relative error that is allowed; the exact points are found.
@@ -258,7 +258,7 @@ class KDTree:
         ----------
         x : array_like
             The points around which they lie, along the last axis.
-        r : object
+        r : array_like
             The distance, or one for each of `x`.
         p : float, default 2.0
             The order of Minkowski's norm, from 1 to infinity.

@@ -513,7 +513,7 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
         m points, as rows.
     v : array_like
         n points of the same dimension.
-    rng : int, default 0
+    rng : int or Generator, default 0
         Ignored; in SciPy it selects among equally far points, here the first is returned.
 
     Returns
@@ -648,7 +648,7 @@ def num_obs_dm(d: Any) -> int:
 
     Parameters
     ----------
-    d : float
+    d : array_like
         A distance matrix.
 
     Returns

@@ -124,7 +124,7 @@ def ellipj(u: Any, m: Any, out: Any = (None, None, None, None)) -> tuple[ndarray
         A scalar or an array of real numbers.
     m : array_like
         The parameter, a scalar or an array.
-    out : ndarray, optional
+    out : tuple of ndarrays, optional
         Four arrays to write to.
 
     Returns

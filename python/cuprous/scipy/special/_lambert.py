@@ -21,9 +21,9 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> ndarray:
 
     Parameters
     ----------
-    z : tuple
+    z : array_like
         The arguments.
-    k : int, default 0
+    k : array_like, default 0
         The branches, integers: 0 is the principal branch, and -1 the other one that is real for -1/e <= z < 0.
     tol : float, default 1e-08
         Ignored; results are always as accurate as rounding allows.

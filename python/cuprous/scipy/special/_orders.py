@@ -198,7 +198,7 @@ def jn(n: Any, x: Any, out: Any = None) -> ndarray:
     ----------
     n : array_like
         Orders from -400 to 400; orders that are not integers give NaN.
-    x : object
+    x : array_like
         Real numbers.
     out : ndarray, optional
         An array that receives the result.
@@ -235,7 +235,7 @@ def yn(n: Any, x: Any, out: Any = None) -> ndarray:
     ----------
     n : array_like
         Orders from -400 to 400; orders that are not integers give NaN.
-    x : object
+    x : array_like
         Real numbers; negative ones give NaN.
     out : ndarray, optional
         An array that receives the result.

@@ -22,7 +22,7 @@ def spherical_yn(n: Any, z: Any, derivative: bool = False) -> ndarray:
     ----------
     n : array_like
         Orders from 0 to 400; other numbers give NaN.
-    z : object
+    z : array_like
         Real numbers.
     derivative : bool, default False
         Whether to return the derivative.

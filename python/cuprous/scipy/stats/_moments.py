@@ -501,9 +501,9 @@ def boxcox_llf(lmb: Any, data: Any, *, axis: Any = 0, keepdims: bool = False, na
 
     Parameters
     ----------
-    lmb : array_like
+    lmb : float
         The transform's parameter, a number.
-    data : object
+    data : array_like
         The numbers.
     axis : int, default 0
         The axis; None flattens.

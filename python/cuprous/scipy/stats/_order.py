@@ -28,9 +28,9 @@ def iqr(
         The samples.
     axis : int, optional
         The axis of the samples; None flattens them.
-    rng : tuple, optional
+    rng : pair of floats, default (25, 75)
         The pair of percentiles.
-    scale : float, default 1.0
+    scale : float or str, default 1.0
         A number, or "normal".
     nan_policy : str, default "propagate"
         Must be "propagate".
@@ -262,7 +262,7 @@ def median_abs_deviation(
         The axis of the samples; None flattens them.
     center : callable, optional
         A function `center(array, axis)`; by default the median.
-    scale : float, default 1.0
+    scale : float or str, default 1.0
         A number, or "normal".
     nan_policy : str, default "propagate"
         Must be "propagate".

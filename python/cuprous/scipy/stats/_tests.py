@@ -235,13 +235,13 @@ def ttest_ind_from_stats(
 
     Parameters
     ----------
-    mean1 : float
+    mean1 : array_like
         The mean of the first sample; as the other arguments a scalar or an array.
     std1 : array_like
         Its standard deviation, with n - 1 degrees of freedom.
     nobs1 : int
         Its size.
-    mean2 : float
+    mean2 : array_like
         The mean of the second sample.
     std2 : array_like
         Its standard deviation.

@@ -192,7 +192,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
     Parameters
     ----------
-    fwd : str, optional
+    fwd : callable, optional
         The method; None for a decorator.
     device_type : {"cpu", "cuda"}
         "cpu" or "cuda".
@@ -235,7 +235,7 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
 
     Parameters
     ----------
-    bwd : str, optional
+    bwd : callable, optional
         The method; None for a decorator.
     device_type : {"cpu", "cuda"}
         "cpu" or "cuda".

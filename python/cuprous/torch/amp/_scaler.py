@@ -80,7 +80,7 @@ class GradScaler:
 
         Parameters
         ----------
-        outputs : Tensor
+        outputs : Tensor or sequence of Tensors
             A tensor, or a sequence of tensors.
 
         Returns

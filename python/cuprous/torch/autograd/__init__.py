@@ -61,9 +61,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
     Parameters
     ----------
-    outputs : Tensor
+    outputs : Tensor or sequence of Tensors
         The tensors to differentiate, or one tensor.
-    inputs : Tensor
+    inputs : Tensor or sequence of Tensors
         The tensors to differentiate by, or one tensor.
     grad_outputs : Tensor or sequence of Tensors, optional
         The gradient of each output; it may be left out for tensors of one element.

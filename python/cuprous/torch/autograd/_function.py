@@ -212,7 +212,7 @@ class Function:
         ----------
         ctx : object
             The context.
-        *grad_outputs : any
+        *grad_outputs : Tensor
             The gradients of the outputs.
 
         Returns

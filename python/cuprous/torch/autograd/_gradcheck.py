@@ -76,7 +76,7 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     ----------
     func : callable
         Returns a tensor or a tuple of tensors.
-    inputs : tuple
+    inputs : Tensor or sequence of Tensors
         Its arguments; those that require gradients are checked.
     eps : float, default 1e-06
         The step of the differences.
@@ -172,9 +172,9 @@ def gradgradcheck(
     ----------
     func : callable
         The function; it returns a tensor or a tuple of tensors.
-    inputs : tuple
+    inputs : Tensor or sequence of Tensors
         Its arguments; those that require gradients are checked.
-    grad_outputs : Tensor, optional
+    grad_outputs : Tensor or sequence of Tensors, optional
         The weights of the outputs, random by default.
     eps : float, default 1e-06
         The step of the differences.

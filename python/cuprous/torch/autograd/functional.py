@@ -170,7 +170,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         The function; it takes and returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence of Tensors
         Its arguments, a tensor or a tuple of tensors.
-    v : Tensor, optional
+    v : Tensor or tuple of Tensors, optional
         The vector, of the outputs' shape; it may be left out for one element.
     create_graph : bool, default False
         Whether the result can be differentiated.
@@ -214,7 +214,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         The function; it takes and returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence of Tensors
         Its arguments, a tensor or a tuple of tensors.
-    v : Tensor, optional
+    v : Tensor or tuple of Tensors, optional
         The vector, of the inputs' shape; it may be left out for one element.
     create_graph : bool, default False
         Whether the result can be differentiated.
@@ -262,7 +262,7 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         The function; it takes and returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence of Tensors
         Its arguments, a tensor or a tuple of tensors.
-    v : Tensor, optional
+    v : Tensor or tuple of Tensors, optional
         The vector; it may be left out for one element.
     create_graph : bool, default False
         Whether the result can be differentiated.
@@ -296,7 +296,7 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         The function; it takes and returns a tensor or a tuple of tensors.
     inputs : Tensor or sequence of Tensors
         Its arguments, a tensor or a tuple of tensors.
-    v : Tensor, optional
+    v : Tensor or tuple of Tensors, optional
         The vector; it may be left out for one element.
     create_graph : bool, default False
         Whether the result can be differentiated.

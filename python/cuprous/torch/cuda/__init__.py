@@ -45,7 +45,7 @@ def get_rng_state(device: object = "cuda") -> object:
 
     Parameters
     ----------
-    device : object, default "cuda"
+    device : device, str or int, default "cuda"
         Has no effect, because all devices share the generator.
 
     Returns
@@ -66,9 +66,9 @@ def set_rng_state(new_state: object, device: object = "cuda") -> None:
 
     Parameters
     ----------
-    new_state : object
+    new_state : Tensor
         A state from `get_rng_state`.
-    device : object, default "cuda"
+    device : device, str or int, default "cuda"
         Has no effect, because all devices share the generator.
 
     Examples

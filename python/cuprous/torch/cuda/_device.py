@@ -166,7 +166,7 @@ class device:
 
     Parameters
     ----------
-    device : device or str
+    device : device, str or None
         The GPU, an index, a name or a `torch.device`; None for the current one.
 
     Examples

@@ -61,7 +61,7 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
 
     Parameters
     ----------
-    fwd : str, optional
+    fwd : callable, optional
         The method; None for a decorator.
     cast_inputs : dtype, optional
         A dtype to which the arguments are cast.
@@ -83,7 +83,7 @@ def custom_bwd(bwd: Any = None) -> Any:
 
     Parameters
     ----------
-    bwd : str, optional
+    bwd : callable, optional
         The method; None for a decorator.
 
     Returns

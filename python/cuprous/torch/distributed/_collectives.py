@@ -382,11 +382,11 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
 
     Parameters
     ----------
-    group : sequence of ints, optional
+    group : ProcessGroup, optional
         The ranks.
     async_op : bool, default False
         Returns work to wait for.
-    device_ids : list, optional
+    device_ids : list of ints, optional
         A list with this rank's GPU, whose backend the barrier uses.
 
     Examples

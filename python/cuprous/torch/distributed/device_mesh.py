@@ -23,7 +23,7 @@ class DeviceMesh:
     ----------
     device_type : {"cpu", "cuda"}
         "cpu" or "cuda".
-    mesh : sequence of ints
+    mesh : Tensor or list
         The ranks, as a tensor or nested lists.
     mesh_dim_names : tuple of str, optional
         Names of the dimensions.

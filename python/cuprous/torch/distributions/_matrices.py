@@ -359,7 +359,7 @@ class Wishart(_Covariance, ExponentialFamily):
 
     Parameters
     ----------
-    df : array_like
+    df : Tensor or number
         The degrees of freedom, above the number of rows less 1.
     covariance_matrix : Tensor, optional
         A positive definite tensor of shape (..., n, n).

@@ -39,7 +39,7 @@ class ContinuousBernoulli(ExponentialFamily):
         The parameter in (0, 1), a number or tensor.
     logits : Tensor, optional
         The logarithm of its odds, in place of `probs`.
-    lims : pair of floats, optional
+    lims : pair of floats, default (0.499, 0.501)
         The range around 0.5 in which formulas are replaced by series.
     validate_args : bool, optional
         Whether parameters are validated, True by default.
@@ -146,7 +146,7 @@ class FisherSnedecor(Distribution):
     ----------
     df1 : Tensor or number
         The degrees of freedom of the numerator, a positive number or tensor.
-    df2 : Tensor
+    df2 : Tensor or number
         Those of the denominator.
     validate_args : bool, optional
         Whether parameters are validated, True by default.

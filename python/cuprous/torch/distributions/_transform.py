@@ -140,9 +140,9 @@ class Transform:
 
         Parameters
         ----------
-        x : tuple
+        x : Tensor
             Arguments.
-        y : object
+        y : Tensor
             Their results.
 
         Returns

@@ -108,7 +108,7 @@ class dependent_property(property, _Dependent):
 
     Parameters
     ----------
-    fn : str, optional
+    fn : callable, optional
         The method that returns the set.
     is_discrete : bool, default False
         Whether values are integers.
@@ -306,7 +306,7 @@ class multinomial(Constraint):
 
     Parameters
     ----------
-    upper_bound : Tensor
+    upper_bound : int or Tensor
         The bound.
 
     Examples

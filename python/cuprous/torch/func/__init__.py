@@ -328,7 +328,7 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     ----------
     module : Module
         The module.
-    parameter_and_buffer_dicts : Tensor
+    parameter_and_buffer_dicts : dict of str to Tensor, or tuple of dicts
         The tensors by name, a dict or several.
     args : object, optional
         The argument, or a tuple of arguments.

@@ -32,9 +32,9 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     ----------
     func : callable
         Takes tensors without that dimension; it must not write to tensors of other calls.
-    in_dims : int, default 0
+    in_dims : int or sequence of ints, default 0
         The dimension of each argument (with the nesting of the arguments); None passes an argument to all calls as is.
-    out_dims : int, default 0
+    out_dims : int or sequence of ints, default 0
         The position of the dimension in each result.
     randomness : str, default "error"
         With "error" and "different", calls draw different random numbers; with "same", equal ones.

@@ -24,10 +24,10 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     ----------
     x : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    ord : int, default 2
+    ord : number, default 2
         The order: a number; infinity for the largest magnitude, minus infinity for the smallest, 0 for the number of
         nonzero elements.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or several; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -61,10 +61,10 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     ----------
     A : Tensor
         A tensor of at least two dimensions, of a floating or complex dtype.
-    ord : str, default "fro"
+    ord : number or str, default "fro"
         "fro", "nuc" for the sum of singular values, 2 or -2 for the largest or smallest one, 1 or -1 for the largest or
         smallest sum of magnitudes of a column, infinity or minus infinity for that of a row.
-    dim : int or sequence of ints, optional
+    dim : int or sequence of ints, default (-2, -1)
         The dimensions of rows and columns.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -119,9 +119,9 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     ----------
     A : Tensor
         A tensor of any shape, of a floating or complex dtype.
-    ord : int, optional
+    ord : number or str, optional
         The order of the norm; None for the root of the sum of squares.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         One dimension or two; None for all.
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
@@ -162,7 +162,7 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     ----------
     A : Tensor
         A matrix or a batch of matrices, of a floating or complex dtype.
-    p : float, optional
+    p : float or str, optional
         The order of `matrix_norm`; None is 2, which is computed from singular values.
     out : Tensor, optional
         A tensor of the result's shape to write to.

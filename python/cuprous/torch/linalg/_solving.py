@@ -358,7 +358,7 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 
     Parameters
     ----------
-    tensors : Tensor
+    tensors : sequence of Tensors
         Matrices whose neighbors fit; the first and the last may be vectors.
     out : Tensor, optional
         A tensor of the result's shape to write to.

@@ -123,7 +123,7 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
         A vector of O elements, or None.
     stride : int or sequence of ints, default 1
         The distance of windows, a number or one for each dimension.
-    padding : int, default 0
+    padding : int, sequence of ints or str, default 0
         Zeros on both sides, or "valid", or "same" for an output of the input's extents.
     dilation : int or sequence of ints, default 1
         The distance of the elements of a window, a number or one for each dimension.
@@ -190,9 +190,9 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
         A vector of O elements, or None.
     stride : int or sequence of ints, default 1
         The distance of windows of the output, a number or one for each dimension.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements removed from both sides of the output.
-    output_padding : int, default 0
+    output_padding : int or sequence of ints, default 0
         The number of elements added at the end of the output.
     groups : int, default 1
         The number of groups of channels that are convolved separately.

@@ -81,7 +81,7 @@ def _fractional(rank: int) -> Callable[..., Any]:
         The extents of a window, a number or one for each dimension.
     output_size : int or sequence of ints, optional
         The number of windows, one number or one for each dimension.
-    output_ratio : int, optional
+    output_ratio : float or sequence of floats, optional
         The number of windows for each element, in (0, 1), in place of `output_size`.
     return_indices : bool, default False
         Whether to return also the int64 index of each maximum in the flattened last dimensions.

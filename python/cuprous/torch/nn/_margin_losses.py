@@ -513,9 +513,9 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
         (T, N, C) or (T, C) log-probabilities.
     targets : Tensor
         (N, S), or all of them concatenated.
-    input_lengths : int
+    input_lengths : Tensor or sequence of ints
         The number of steps of each sample.
-    target_lengths : int
+    target_lengths : Tensor or sequence of ints
         The number of labels of each sample.
     blank : int, default 0
         The index of the blank class.

@@ -387,7 +387,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
         A tensor of any shape, of a floating dtype.
     p : float, default 2.0
         The order of the norm.
-    dim : int or tuple of ints, default 1
+    dim : int or sequence of ints, default 1
         The dimension, or several.
     eps : float, default 1e-12
         The least norm that is divided by.

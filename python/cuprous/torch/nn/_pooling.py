@@ -164,9 +164,9 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements added on both sides, which are smaller than all others.
     dilation : int or sequence of ints, default 1
         The distance of the elements of a window, a number or one for each dimension.
@@ -230,11 +230,11 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
         Their int64 indices, a tensor of the same shape.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements that were added on both sides.
-    output_size : int or tuple of ints, optional
+    output_size : int or sequence of ints, optional
         The extents of the result, by default the least possible.
 
     Returns
@@ -313,9 +313,9 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         A tensor of shape (N, C, ...) or (C, ...), of a floating dtype.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of zeros added on both sides.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.
@@ -375,7 +375,7 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
         p.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.

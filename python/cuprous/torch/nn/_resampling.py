@@ -44,9 +44,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         A tensor of shape (N, C, W), (N, C, H, W) or (N, C, D, H, W), of a floating dtype.
     size : int or sequence of ints, optional
         The new extents, one number or one for each dimension.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
-    mode : {"nearest", "nearest-exact", "area"}, default "nearest"
+    mode : {"nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"}, default "nearest"
         "nearest", "nearest-exact" or "area"; "linear" for one spatial dimension, "bilinear" or "bicubic" for two,
         "trilinear" for three.
     align_corners : bool, optional
@@ -184,7 +184,7 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
         A tensor of shape (N, C, ...), of a floating dtype.
     size : int or sequence of ints, optional
         The new extents, one number or one for each dimension.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
     mode : str, default "nearest"
         The mode of `interpolate`.
@@ -213,7 +213,7 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
         A tensor of shape (N, C, ...), of a floating dtype.
     size : int or sequence of ints, optional
         The new extents, one number or one for each dimension.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
 
     Returns
@@ -238,7 +238,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
         A tensor of shape (N, C, H, W), of a floating dtype.
     size : int or pair of ints, optional
         The new extents, one number or a pair.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
 
     Returns

@@ -21,7 +21,7 @@ class Adam(Optimizer):
         The parameters, or groups of them as dicts with settings of their own.
     lr : float, default 0.001
         The learning rate.
-    betas : pair of floats, optional
+    betas : pair of floats, default (0.9, 0.999)
         The factors of the running means of the gradient and of its square.
     eps : float, default 1e-08
         What is added to the root of the mean square.
@@ -112,7 +112,7 @@ class AdamW(Adam):
         The parameters, or groups of them as dicts with settings of their own.
     lr : float, default 0.001
         The learning rate.
-    betas : pair of floats, optional
+    betas : pair of floats, default (0.9, 0.999)
         The factors of the running means of the gradient and of its square.
     eps : float, default 1e-08
         What is added to the root of the mean square.

@@ -331,9 +331,9 @@ class Rprop(Elementwise):
     ----------
     lr : float, default 0.01
         The first step size of each element.
-    etas : pair of floats, optional
+    etas : pair of floats, default (0.5, 1.2)
         The factors of a step size if the gradient has changed its sign, and if it has kept it.
-    step_sizes : pair of floats, optional
+    step_sizes : pair of floats, default (1e-06, 50)
         The least and the greatest step size.
 
     Raises

@@ -34,7 +34,7 @@ class Adafactor(Elementwise):
         The bound of the relative step size.
     beta2_decay : float, default -0.8
         The power of the step number that new second moments count with.
-    eps : tuple, optional
+    eps : pair, optional
         The least factor of the moments, by default the dtype's epsilon, and the least size of parameters.
     d : float, default 1.0
         The bound of the root mean square of a step, before the rate.
@@ -132,7 +132,7 @@ class Muon(Elementwise):
 
     Parameters
     ----------
-    params : Tensor
+    params : iterable of Tensors or of dicts
         Matrices, or groups of them as dicts with settings of their own.
     lr : float, default 0.001
         The learning rate.
@@ -142,7 +142,7 @@ class Muon(Elementwise):
         The factor of the running mean of gradients.
     nesterov : bool, default True
         Whether the gradient is taken after the momentum's step.
-    ns_coefficients : tuple of floats, optional
+    ns_coefficients : tuple of floats, default (3.4445, -4.775, 2.0315)
         The coefficients of the iteration's polynomial of the powers 1, 3 and 5.
     eps : float, default 1e-07
         The least norm.

@@ -150,9 +150,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
     Parameters
     ----------
-    f : str or file
+    f : str, path-like or file
         A path, or a file that is open for reading bytes.
-    map_location : device or str, optional
+    map_location : device, str, dict or callable, optional
         The device of the tensors: a device, a dictionary of devices by name, or a function of storage and device name;
         by default the device that they were on.
     pickle_module : module, optional

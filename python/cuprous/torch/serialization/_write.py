@@ -144,7 +144,7 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
     ----------
     obj : object
         The object.
-    f : str or file
+    f : str, path-like or file
         A path, or a file that is open for writing bytes.
     pickle_module : module, optional
         For PyTorch's signature; only None or `pickle`.

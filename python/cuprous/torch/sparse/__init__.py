@@ -138,7 +138,7 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
         The {major[1]} of the values.
     values : Tensor
         The values.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The shape, by default the smallest one that has the indices, which are read for it.
     dtype : dtype, optional
         The dtype of the values, by default their own.
@@ -186,7 +186,7 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
         The columns or rows of the values.
     values : Tensor
         The values.
-    size : int or tuple of ints, optional
+    size : int or sequence of ints, optional
         The shape.
     layout : layout, optional
         `torch.sparse_csr` or `torch.sparse_csc`.
@@ -221,9 +221,9 @@ def mm(mat1: Any, mat2: Any) -> Any:
 
     Parameters
     ----------
-    mat1 : Tensor
+    mat1 : Tensor or SparseTensor
         A matrix.
-    mat2 : Tensor
+    mat2 : Tensor or SparseTensor
         A matrix; at least one is sparse.
 
     Returns
@@ -247,7 +247,7 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     ----------
     mat : Tensor
         A dense matrix.
-    mat1 : Tensor
+    mat1 : SparseTensor
         A sparse matrix.
     mat2 : Tensor
         A dense matrix.
@@ -276,7 +276,7 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
 
     Parameters
     ----------
-    input : Tensor
+    input : SparseTensor
         A sparse matrix.
     mat1 : Tensor
         A dense matrix.
@@ -313,7 +313,7 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     ----------
     input : SparseTensor
         A sparse tensor.
-    dim : int or tuple of ints, optional
+    dim : int or sequence of ints, optional
         A dimension or several; None for all.
     dtype : dtype, optional
         The dtype of the sum.

@@ -72,9 +72,9 @@ def list_models(module: Any = None, include: Any = None, exclude: Any = None) ->
     ----------
     module : module, optional
         Lists only networks of this module.
-    include : sequence of str, optional
+    include : str or sequence of str, optional
         Patterns with wildcards, one of which must match.
-    exclude : sequence of str, optional
+    exclude : str or sequence of str, optional
         Patterns with wildcards, none of which may match.
 
     Examples

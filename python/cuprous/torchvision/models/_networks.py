@@ -236,7 +236,7 @@ def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = Fa
 
     Parameters
     ----------
-    weights : Tensor, optional
+    weights : Weights or str, optional
         Weights to load: a member of `AlexNet_Weights`, or the name of one.
     progress : bool, default True
         Whether a download of weights shows how far it is.

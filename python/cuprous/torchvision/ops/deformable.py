@@ -51,13 +51,13 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
         (out, C / groups of the convolution, kh, kw).
     bias : Tensor, optional
         (out,), or None.
-    stride : number, optional
+    stride : int or pair of ints, default (1, 1)
         The distance of the results, or a pair.
-    padding : int, optional
+    padding : int or pair of ints, default (0, 0)
         The number of zeros around the images, or a pair.
-    dilation : number, optional
+    dilation : int or pair of ints, default (1, 1)
         The distance of the samples, or a pair.
-    mask : ndarray, optional
+    mask : Tensor, optional
         (N, groups * kh * kw, height, width of the result), or None.
 
     Returns
@@ -124,11 +124,11 @@ class DeformConv2d(nn.Module):
         The channels of the result.
     kernel_size : int or tuple of ints
         The extents of the kernel, or one for both.
-    stride : number, default 1
+    stride : int or pair of ints, default 1
         The distance of the results, or a pair.
-    padding : int, default 0
+    padding : int or pair of ints, default 0
         The number of zeros around the images, or a pair.
-    dilation : number, default 1
+    dilation : int or pair of ints, default 1
         The distance of the samples, or a pair.
     groups : int, default 1
         The number of groups of channels that are convolved by themselves.
@@ -176,7 +176,7 @@ class DeformConv2d(nn.Module):
             Images (N, C, H, W).
         offset : Tensor
             The shifts of the samples.
-        mask : ndarray, optional
+        mask : Tensor, optional
             Their factors, or None.
         """
         return deform_conv2d(

@@ -196,7 +196,7 @@ class MultiScaleRoIAlign(nn.Module):
         ----------
         x : dict
             The maps by name.
-        boxes : list
+        boxes : list of Tensors
             The regions of each image (L, 4), in pixels of the images.
         image_shapes : list of pairs of ints
             The (height, width) of each image, from which the maps' scales are determined once.

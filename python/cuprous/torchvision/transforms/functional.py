@@ -173,7 +173,7 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
 
     Parameters
     ----------
-    img : Tensor
+    img : Tensor or Image
         A Pillow image, an array of bytes or a tensor.
     kernel_size : int or pair of ints
         The width and height of the Gaussian, or one number for both. They are odd.

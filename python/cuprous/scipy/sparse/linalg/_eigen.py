@@ -75,7 +75,7 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     k : int, default 6
         The number of eigenvalues, less than n.
@@ -99,7 +99,7 @@ def eigsh(A: Any, k: int = 6, M: Any = None, sigma: Any = None, which: str = "LM
         The relative accuracy; 0 means the dtype's precision.
     return_eigenvectors : bool, default True
         Whether to return the eigenvectors too.
-    rng : int, optional
+    rng : int or Generator, optional
         A seed, or a generator of `cuprous.random`, for the start vector.
 
     Returns
@@ -221,7 +221,7 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (m x n).
     k : int, default 6
         The number of singular values, less than min(m, n).
@@ -241,7 +241,7 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
         True, False, "u" or "vh".
     solver : str, default "arpack"
         Only the solver "arpack" without options is supported.
-    options : sequence of str, optional
+    options : dict, optional
         Only the solver "arpack" without options is supported.
     random_state : int or Generator, optional
         An older name of `rng`.

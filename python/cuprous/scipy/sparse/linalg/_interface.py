@@ -190,7 +190,7 @@ class LinearOperator:
 
         Parameters
         ----------
-        x : array_like
+        x : array_like or LinearOperator
             A vector, matrix, number or operator.
 
         Returns
@@ -317,7 +317,7 @@ def aslinearoperator(A: Any) -> LinearOperator:
 
     Parameters
     ----------
-    A : array_like
+    A : array_like, sparse matrix or LinearOperator
         The matrix.
 
     Returns

@@ -64,7 +64,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -76,7 +76,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -119,7 +119,7 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -131,7 +131,7 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -183,7 +183,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -195,7 +195,7 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
         See `rtol`.
     maxiter : int, optional
         The greatest number of iterations; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called with the current solution after each iteration.
@@ -257,7 +257,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -271,7 +271,7 @@ def gmres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0
         The number of iterations in a cycle; 20 by default.
     maxiter : int, optional
         The greatest number of cycles; 10 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A.
     callback : callable, optional
         Called after each cycle.
@@ -381,7 +381,7 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (n x n).
     b : array_like
         The right-hand side (n or n x 1).
@@ -393,7 +393,7 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         The number that is subtracted from the diagonal.
     maxiter : int, optional
         The greatest number of iterations; 5 n by default.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         An approximation of the inverse of A, positive definite.
     callback : callable, optional
         Called with the current solution after each iteration.

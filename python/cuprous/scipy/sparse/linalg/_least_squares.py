@@ -28,7 +28,7 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (m x n) whose adjoint can be multiplied too.
     b : array_like
         The right-hand side (m or m x 1).
@@ -149,7 +149,7 @@ def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
 
     Parameters
     ----------
-    A : array_like or LinearOperator
+    A : array_like, sparse matrix or LinearOperator
         A matrix or operator (m x n) whose adjoint can be multiplied too.
     b : array_like
         The right-hand side (m or m x 1).

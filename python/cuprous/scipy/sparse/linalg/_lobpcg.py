@@ -177,13 +177,13 @@ def lobpcg(
 
     Parameters
     ----------
-    A : array_like
+    A : array_like, sparse matrix or LinearOperator
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
-    B : array_like, optional
+    B : array_like, sparse matrix or LinearOperator, optional
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
-    M : array_like or LinearOperator, optional
+    M : array_like, sparse matrix or LinearOperator, optional
         Matrices, operators or functions of blocks (n x n); M approximates the inverse of A. None for B and M is the
         identity.
     X : array_like

@@ -22,7 +22,7 @@ def matrix_power(A: Any, power: Any) -> Any:
     ----------
     A : sparse matrix
         A square sparse matrix.
-    power : float
+    power : int
         The power, not negative.
 
     Returns

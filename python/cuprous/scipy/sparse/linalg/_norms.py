@@ -21,11 +21,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
 
     Parameters
     ----------
-    x : array_like
+    x : sparse matrix
         The matrix.
-    ord : array_like, optional
+    ord : number or str, optional
         For a matrix None, "fro", 1, -1, inf or -inf; for vectors any number, inf, -inf or 0.
-    axis : array_like, optional
+    axis : int or pair of ints, optional
         None or both axes for the norm of the matrix, one axis for the norms of the vectors along it.
 
     Returns

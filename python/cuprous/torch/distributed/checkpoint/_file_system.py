@@ -32,7 +32,7 @@ class FileSystemBase(ABC):
 
         Parameters
         ----------
-        path : str
+        path : str or path-like
             The directory.
         suffix : str
             The name of the file.
@@ -58,7 +58,7 @@ class FileSystemBase(ABC):
 
         Parameters
         ----------
-        path : str
+        path : str or path-like
             The directory of a checkpoint.
         """
         ...
@@ -69,7 +69,7 @@ class FileSystemBase(ABC):
 
         Parameters
         ----------
-        path : str
+        path : str or path-like
             The directory.
         """
         ...
@@ -114,7 +114,7 @@ class FileSystemBase(ABC):
 
         Parameters
         ----------
-        path : str
+        path : str or path-like
             The directory.
         """
         ...

@@ -54,7 +54,7 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
 
     Parameters
     ----------
-    path : str
+    path : str or path-like
         The directory.
     single_file_per_rank : bool, default True
         True: each rank writes one file.
@@ -304,7 +304,7 @@ class FileSystemReader(StorageReader):
 
     Parameters
     ----------
-    path : str
+    path : str or path-like
         The directory.
     _extension_registry : object, optional
         None.

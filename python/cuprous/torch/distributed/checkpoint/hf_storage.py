@@ -50,7 +50,7 @@ class HuggingFaceStorageWriter(FileSystemWriter):
 
     Parameters
     ----------
-    path : str
+    path : str or path-like
         The directory.
     fqn_to_index_mapping : dict of str to int, optional
         By name, in which of the files a tensor is, from 1; by default, all are in one.
@@ -197,7 +197,7 @@ class HuggingFaceStorageReader(FileSystemReader):
 
     Parameters
     ----------
-    path : str
+    path : str or path-like
         The directory.
     thread_count : int, default 1
         Has no effect.

@@ -26,13 +26,13 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
     ----------
     state_dict : dict
         As for `save`; it says what is loaded, and how it is distributed.
-    checkpoint_id : str, optional
+    checkpoint_id : str or path-like, optional
         The directory, which all ranks reach, or an address for fsspec.
     storage_reader : StorageReader, optional
         Where the checkpoint is, in place of `FileSystemReader`.
     planner : LoadPlanner, optional
         What is loaded and where it goes, in place of `DefaultLoadPlanner`.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     no_dist : bool, default False
         Loads on this rank alone.
@@ -89,7 +89,7 @@ def load_state_dict(state_dict: dict[str, Any], storage_reader: StorageReader, p
         As for `load`.
     storage_reader : StorageReader
         Where the checkpoint is.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     coordinator_rank : int, default 0
         The rank that plans for all.

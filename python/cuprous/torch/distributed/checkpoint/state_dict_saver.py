@@ -36,13 +36,13 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     ----------
     state_dict : dict
         Tensors, DTensors, plain values, and nested dicts and lists of them; objects with `state_dict()`.
-    checkpoint_id : str, optional
+    checkpoint_id : str or path-like, optional
         The directory, which all ranks reach, or an address for fsspec.
     storage_writer : StorageWriter, optional
         Where the checkpoint goes, in place of `FileSystemWriter`.
     planner : SavePlanner, optional
         What is saved by which rank, in place of `DefaultSavePlanner`.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     no_dist : bool, default False
         Saves on this rank alone.
@@ -189,13 +189,13 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
     ----------
     state_dict : dict
         As for `save`.
-    checkpoint_id : str, optional
+    checkpoint_id : str or path-like, optional
         The directory, or an address for fsspec.
     storage_writer : StorageWriter, optional
         Where the checkpoint goes, as for `save`. It copies the state if it is an `AsyncStager`.
     planner : SavePlanner, optional
         As for `save`. Its methods are called in the background, with the copy.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     async_checkpointer_type : AsyncCheckpointerType, optional
         `AsyncCheckpointerType.THREAD`: a thread of this process writes.
@@ -275,7 +275,7 @@ def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter, p
         As for `save`.
     storage_writer : StorageWriter
         Where the checkpoint goes.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     coordinator_rank : int, default 0
         The rank that plans for all.

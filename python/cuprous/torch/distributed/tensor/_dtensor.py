@@ -66,9 +66,9 @@ class DTensor(Sharded):
             One for each dimension of the mesh; `Replicate` by default.
         run_check : bool, default False
             Copies replicas from the first rank of each dimension, so that they are equal.
-        shape : int or tuple of ints, optional
+        shape : int or sequence of ints, optional
             The shape of the whole; by default, all ranks have parts of the same size.
-        stride : Tensor, optional
+        stride : sequence of ints, optional
             Not used without `shape`; must be that of a contiguous tensor.
 
         Raises

@@ -28,13 +28,13 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
 
     Parameters
     ----------
-    batch : int
+    batch : Tensor
         The index of the batch.
-    head : int
+    head : Tensor
         The index of the head.
-    token_q : int
+    token_q : Tensor
         The index of the query.
-    token_kv : int
+    token_kv : Tensor
         The index of the key.
 
     Returns
@@ -171,7 +171,7 @@ class BlockMask:
         The function of batch, head, query and key; it returns True for pairs that take part.
     mask : Tensor
         The mask, a bool tensor.
-    block_size : int or tuple of ints, optional
+    block_size : int or sequence of ints, optional
         The extents of a block.
 
     Examples
@@ -353,7 +353,7 @@ class AuxOutput(NamedTuple):
     ----------
     lse : Tensor, optional
         The logarithms of the sums of exponentials, a tensor of shape (batch, heads, queries), or None.
-    max_scores : Tensor, optional
+    max_scores : Tensor or None, optional
         The largest score of each query, a tensor of that shape, or None.
 
     Examples

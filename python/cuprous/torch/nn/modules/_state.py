@@ -69,7 +69,7 @@ class State:
 
         Parameters
         ----------
-        state : array_like
+        state : any
             What `get_extra_state` returned.
 
         Raises

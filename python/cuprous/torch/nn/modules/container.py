@@ -184,7 +184,7 @@ class ModuleDict(Module):
 
     Parameters
     ----------
-    modules : mapping of str to Module, iterable of tuple (str or Module), optional
+    modules : mapping of str to Module or iterable of pairs, optional
         The modules by name, a mapping or pairs.
 
     Examples
@@ -204,7 +204,7 @@ class ModuleDict(Module):
 
         Parameters
         ----------
-        modules : mapping of str to Module, iterable of tuple (str or Module)
+        modules : mapping of str to Module or iterable of pairs
             The modules by name, a mapping or pairs.
 
         Examples
@@ -351,7 +351,7 @@ class ParameterList(Module):
 
         Parameters
         ----------
-        value : Tensor
+        value : any
             A tensor, or another value.
 
         Returns
@@ -434,7 +434,7 @@ class ParameterDict(Module):
 
     Parameters
     ----------
-    parameters : Tensor, optional
+    parameters : mapping or iterable of pairs, optional
         The values by name, a mapping or pairs.
 
     Examples

@@ -94,7 +94,7 @@ class _Conv(_ConvNd):
         The extents of a window, a number or one for each dimension.
     stride : int or sequence of ints, default 1
         The distance of windows, a number or one for each dimension.
-    padding : int, default 0
+    padding : int, sequence of ints or str, default 0
         The elements added on both sides; or "valid", or "same" for a result of the input's extents.
     dilation : int or sequence of ints, default 1
         The distance of the elements of a window, a number or one for each dimension.
@@ -163,9 +163,9 @@ class _ConvTranspose(_ConvNd):
         The extents of a window, a number or one for each dimension.
     stride : int or sequence of ints, default 1
         The distance of windows of the result, a number or one for each dimension.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements removed from both sides of the result.
-    output_padding : int, default 0
+    output_padding : int or sequence of ints, default 0
         The number of elements added at the end of the result.
     groups : int, default 1
         The number of groups of channels that are convolved separately.

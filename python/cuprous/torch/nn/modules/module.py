@@ -683,7 +683,7 @@ class Module(State, Hooks):
 
         Parameters
         ----------
-        *args : dtype
+        *args : dtype, device or Tensor
             A dtype, a device or a tensor that has both.
         **kwargs : any
             `dtype`, `device`, `non_blocking` and `memory_format`.

@@ -36,7 +36,7 @@ class LayerNorm(Affine):
 
     Parameters
     ----------
-    normalized_shape : int or tuple of ints
+    normalized_shape : int or sequence of ints
         The extents of the dimensions that are normalized together.
     eps : float, default 1e-05
         What is added to the variance before its root is taken.
@@ -84,7 +84,7 @@ class RMSNorm(Module):
 
     Parameters
     ----------
-    normalized_shape : int or tuple of ints
+    normalized_shape : int or sequence of ints
         The extents of the dimensions that are normalized together.
     eps : float, optional
         What is added to the mean square, by default the dtype's epsilon.

@@ -27,9 +27,9 @@ class _MaxPool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements added on both sides, which are smaller than all others.
     dilation : int or sequence of ints, default 1
         The distance of the elements of a window, a number or one for each dimension.
@@ -75,9 +75,9 @@ class _MaxUnpool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of elements that were added on both sides.
 
     Shapes
@@ -120,9 +120,9 @@ class _AvgPool(_Pool):
     ----------
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
-    padding : int, default 0
+    padding : int or sequence of ints, default 0
         The number of zeros added on both sides.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.
@@ -174,7 +174,7 @@ class _LPPool(_Pool):
         p.
     kernel_size : int or sequence of ints
         The extents of a window, a number or one for each dimension.
-    stride : number, optional
+    stride : int or sequence of ints, optional
         The distance of windows, by default the window's extents.
     ceil_mode : bool, default False
         Whether windows may extend beyond the end.
@@ -282,7 +282,7 @@ class _FractionalMaxPool(_Pool):
         The extents of a window, a number or one for each dimension.
     output_size : int or sequence of ints, optional
         The number of windows, one number or one for each dimension.
-    output_ratio : int, optional
+    output_ratio : float or sequence of floats, optional
         The number of windows for each element, in (0, 1), in place of `output_size`.
     return_indices : bool, default False
         Whether to return also the int64 index of each maximum in the flattened last dimensions.

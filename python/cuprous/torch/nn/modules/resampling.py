@@ -16,7 +16,7 @@ class Upsample(Module):
     ----------
     size : int or sequence of ints, optional
         The new extents, one number or one for each dimension.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
     mode : str, default "nearest"
         The mode of `interpolate`.
@@ -65,7 +65,7 @@ class UpsamplingNearest2d(Upsample):
     ----------
     size : int or pair of ints, optional
         The new extents, one number or a pair.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
 
     Shapes
@@ -92,7 +92,7 @@ class UpsamplingBilinear2d(Upsample):
     ----------
     size : int or pair of ints, optional
         The new extents, one number or a pair.
-    scale_factor : number, optional
+    scale_factor : number or sequence of numbers, optional
         The ratio of new to old extents, in place of `size`.
 
     Shapes

@@ -141,9 +141,9 @@ class RNNBase(_Recurrent):
 
         Parameters
         ----------
-        input : Tensor
+        input : Tensor or PackedSequence
             (T, B, input_size), (B, T, input_size) if `batch_first`, (T, input_size), or packed.
-        hx : Tensor, optional
+        hx : Tensor or tuple of Tensors, optional
             The first states, (layers · directions, B, width); zeros by default. An LSTM has (h, c).
 
         Returns
@@ -311,7 +311,7 @@ class RNNCellBase(_Recurrent):
         ----------
         input : Tensor
             (B, input_size) or (input_size).
-        hx : Tensor, optional
+        hx : Tensor or tuple of Tensors, optional
             The state h, or (h, c) of an LSTM; zeros by default.
 
         Returns

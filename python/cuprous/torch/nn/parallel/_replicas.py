@@ -45,7 +45,7 @@ class ReplicaCheck:
     ----------
     module : Module
         The module, the same on all ranks.
-    group : sequence of ints
+    group : ProcessGroup
         The ranks.
     every : int
         After how many iterations.

@@ -44,7 +44,7 @@ class DistributedDataParallel(Module):
         from the beginning.
     init_sync : bool, default True
         Copies parameters and buffers of rank 0 to all ranks now.
-    process_group : sequence of ints, optional
+    process_group : ProcessGroup, optional
         The ranks; all by default.
     bucket_cap_mb : float, optional
         The size of the tensors in which gradients are sent, in MiB; 25. The first one has 1.

@@ -216,7 +216,7 @@ class PruningContainer(BasePruningMethod):
 
     Parameters
     ----------
-    *args : any
+    *args : BasePruningMethod
         The rules.
 
     Examples
@@ -624,7 +624,7 @@ def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: A
         Pairs of a module and a parameter's name.
     pruning_method : type
         The class of an unstructured rule.
-    importance_scores : Tensor, optional
+    importance_scores : mapping, optional
         Scores in place of the parameters' values, by pair.
     **kwargs : any
         The arguments of the rule.

@@ -21,9 +21,9 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     ----------
     data : Tensor
         All elements, a tensor of shape (elements, ...).
-    batch_sizes : int, optional
+    batch_sizes : Tensor, optional
         The number of sequences that have an element at each step, int64 on the CPU.
-    sorted_indices : int, optional
+    sorted_indices : Tensor, optional
         The order of the sequences; None if they were already sorted.
     unsorted_indices : Tensor, optional
         Its inverse; None if they were already sorted.
@@ -224,7 +224,7 @@ def pack_padded_sequence(
     ----------
     input : Tensor
         A tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
-    lengths : int
+    lengths : Tensor or sequence of ints
         The length of each sequence.
     batch_first : bool, default False
         Whether the batch is the first dimension; the steps are otherwise.
@@ -382,7 +382,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
     ----------
     padded_sequences : Tensor
         A tensor of shape (T, B, ...), or (B, T, ...) with `batch_first`.
-    lengths : int
+    lengths : Tensor
         The length of each sequence.
     batch_first : bool, default False
         Whether the batch is the first dimension; the steps are otherwise.

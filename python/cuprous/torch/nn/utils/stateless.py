@@ -17,7 +17,7 @@ def functional_call(module: Module, parameters_and_buffers: Any, args: Any = Non
     ----------
     module : Module
         The module.
-    parameters_and_buffers : Tensor
+    parameters_and_buffers : dict of str to Tensor
         The tensors by name, a dict or several.
     args : object, optional
         The argument, or a tuple of arguments.

@@ -209,7 +209,7 @@ class ReduceLROnPlateau(LRScheduler):
         "rel" for an improvement relative to the best metric, "abs" for an absolute one.
     cooldown : int, default 0
         The number of steps after a reduction before counting begins again.
-    min_lr : int or sequence of ints, default 0
+    min_lr : float or sequence of floats, default 0
         The least rate, or one for each group.
     eps : float, default 1e-08
         The least change of a rate.

@@ -36,9 +36,9 @@ class CyclicLR(LRScheduler):
     ----------
     optimizer : Optimizer
         The optimizer, whose rates are set.
-    base_lr : Tensor
+    base_lr : float or sequence of floats
         The lower bound, or one for each group.
-    max_lr : Tensor
+    max_lr : float or sequence of floats
         The upper bound, or one for each group.
     step_size_up : int, default 2000
         The number of steps from the lower to the upper bound.

@@ -63,7 +63,7 @@ class LambdaLR(_ByFunctions):
     ----------
     optimizer : Optimizer
         The optimizer, whose rates are set.
-    lr_lambda : callable
+    lr_lambda : callable or list of callables
         The function, or one for each group.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
@@ -94,7 +94,7 @@ class MultiplicativeLR(_ByFunctions):
     ----------
     optimizer : Optimizer
         The optimizer, whose rates are set.
-    lr_lambda : callable
+    lr_lambda : callable or list of callables
         The function, or one for each group.
     last_epoch : int, default -1
         The index of the last step, -1 to start.

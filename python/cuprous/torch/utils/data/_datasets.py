@@ -94,7 +94,7 @@ class StackDataset(Dataset[Any]):
 
     Parameters
     ----------
-    *args : any
+    *args : Dataset or sequence
         The datasets.
     **kwargs : any
         The datasets by name, in place of `args`.
@@ -133,7 +133,7 @@ class ConcatDataset(Dataset[T]):
 
     Parameters
     ----------
-    datasets : iterable of Datasets
+    datasets : iterable of Datasets or of sequences
         The datasets.
 
     Raises
@@ -201,7 +201,7 @@ class Subset(Dataset[T]):
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset or sequence
         The dataset.
     indices : sequence of ints
         The indices of the items.
@@ -235,7 +235,7 @@ def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset or sequence
         The dataset.
     lengths : sequence of floats
         The number of items of each subset, or fractions that sum to 1.

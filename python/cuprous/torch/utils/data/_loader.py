@@ -38,9 +38,9 @@ class DataLoader(Generic[T]):
         The number of items of a batch; None for single items.
     shuffle : bool, optional
         Whether items come in another random order in each epoch.
-    sampler : int, optional
+    sampler : iterable, optional
         The order of indices, in place of `shuffle`.
-    batch_sampler : Tensor, optional
+    batch_sampler : iterable, optional
         Lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
     num_workers : int, default 0
         The number of processes; 0 for this process.
@@ -55,7 +55,7 @@ class DataLoader(Generic[T]):
         The seconds to wait for a worker; 0 for no limit.
     worker_init_fn : callable, optional
         A function that each worker calls with its number first.
-    multiprocessing_context : str, optional
+    multiprocessing_context : str or object, optional
         "fork", "spawn", "forkserver" or a context.
     generator : Generator, optional
         The generator of random orders, by default the one that `torch.manual_seed` seeds.

@@ -54,7 +54,7 @@ class SequentialSampler(Sampler[int]):
 
     Parameters
     ----------
-    data_source : Dataset
+    data_source : Dataset or sequence
         The dataset, or anything with a length.
 
     Examples
@@ -78,7 +78,7 @@ class RandomSampler(Sampler[int]):
 
     Parameters
     ----------
-    data_source : Dataset
+    data_source : Dataset or sequence
         The dataset, or anything with a length.
     replacement : bool, default False
         Whether items are drawn independently, so that one may come several times.
@@ -154,7 +154,7 @@ class WeightedRandomSampler(Sampler[int]):
 
     Parameters
     ----------
-    weights : number
+    weights : sequence of floats
         The weight of each index.
     num_samples : int
         The number of indices.

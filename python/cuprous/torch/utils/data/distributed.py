@@ -18,7 +18,7 @@ class DistributedSampler(Sampler[int]):
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset or sequence
         The dataset, or anything with a length.
     num_replicas : int, optional
         The number of processes, by default that of the process group.

@@ -196,7 +196,7 @@ class PrepareModuleInput(ParallelStyle):
 
     Parameters
     ----------
-    input_layouts : Tensor, optional
+    input_layouts : Placement or tuple of Placements, optional
         Placements of the positional inputs that are plain tensors; None leaves an input as it is.
     desired_input_layouts : Placement or tuple of Placements, optional
         The placements that the module needs.
@@ -249,7 +249,7 @@ class PrepareModuleOutput(ParallelStyle):
 
     Parameters
     ----------
-    output_layouts : Tensor
+    output_layouts : Placement or tuple of Placements
         Placements of the results that are plain tensors; None leaves a result as it is.
     desired_output_layouts : Placement or tuple of Placements
         The placements that are needed.
