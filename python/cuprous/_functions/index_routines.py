@@ -358,6 +358,15 @@ def mask_indices(n: int, mask_func: Any, k: Any = 0) -> tuple[ndarray, ...]:
     return nonzero(mask_func(creation.ones((n, n), int), k))
 
 
+def _check_inferred(indices: Any) -> None:
+    """Raises NumPy's error for an empty list, whose dtype is inferred as float."""
+    if isinstance(indices, (list, tuple)) and not len(indices):
+        raise TypeError(
+            "indices must be integral: the provided empty sequence was inferred as float. Wrap it with "
+            "'np.array(indices, dtype=np.intp)'"
+        )
+
+
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
     """Converts indices into the flattened array to one index array per axis.
 
@@ -389,6 +398,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
     >>> cp.unravel_index([2, 3], (2, 3))
     (array([0, 1]), array([2, 0]))
     """
+    _check_inferred(indices)
     index, dims = array(indices), as_shape(shape)
     _check_size(
         dims, "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
@@ -466,6 +476,8 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     order = _letter(order)
     inner_first = shape if order == "F" else shape[::-1]
     _check_size(inner_first, "invalid dims: array size defined by dims is larger than the maximum possible size.")
+    for one in multi_index if isinstance(multi_index, (tuple, list)) else ():
+        _check_inferred(one)
     given = [array(m) for m in multi_index]
     if len(given) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
@@ -506,7 +518,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     choices : array_like
         A sequence of arrays that broadcast to the shape of `a`, or an array whose first axis numbers the choices.
     out : ndarray, optional
-        An array of the result's shape to write to, whose dtype the result must cast to.
+        An array of the result's shape to write to, of any dtype.
     mode : str, default "raise"
         For indices out of bounds: "raise", "wrap" or "clip".
 
@@ -551,7 +563,40 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         result = _core.map("where", index == i, astype(part, name), result)
     if isinstance(out, ndarray) and out.shape != shape:
         raise TypeError("choose: invalid shape for output array.")
-    return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
+    result = result.copy() if len(parts) == 1 else with_order(result, "C")
+    return write_out(out, result, "choose", "unsafe")
+
+
+def choose_of(self: ndarray, /, *choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
+    """Returns for each index in the array the element of the choice with this index.
+
+    Parameters
+    ----------
+    *choices : array_like
+        The choices: one sequence of them, or each as an argument.
+    out : ndarray, optional
+        An array of the result's shape to write to.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip".
+
+    Returns
+    -------
+    ndarray
+        An array of the common shape, of the dtype that the choices promote to.
+
+    Raises
+    ------
+    ValueError
+        If there are no choices, or an index is out of bounds (mode "raise").
+    TypeError
+        If the array does not hold integers, or `out` has another shape.
+
+    Examples
+    --------
+    >>> cp.asarray([0, 1, 0]).choose([1, 2, 3], [10, 20, 30])
+    array([ 1, 20,  3])
+    """
+    return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 @on_array_device
