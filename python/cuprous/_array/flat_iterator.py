@@ -74,6 +74,8 @@ class flatiter:
 
     def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> Any:
         """The elements as a NumPy array."""
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
         return self.copy().__array__(dtype)
 
     def __len__(self) -> int:
