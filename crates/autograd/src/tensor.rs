@@ -183,7 +183,7 @@ impl Tensor {
                 self.array = injective(&self.array)?;
                 if !self.is_whole() {
                     // The part that the handle shows becomes a value of its own.
-                    self.root = Root::new(self.array.layout.clone(), None);
+                    self.root = self.root.detached(self.array.layout.clone());
                     self.via = None;
                 }
                 let node = self.leaf_node();
@@ -325,10 +325,11 @@ impl Tensor {
     pub fn become_view(&mut self, view: Tensor) -> Result<()> {
         self.check_write()?;
         self.count_write();
-        if self.is_whole() && self.requires_grad() && !mode::enabled() {
-            return self.set_data(view.array);
+        match (self.is_whole(), self.requires_grad(), mode::enabled()) {
+            (true, true, false) => self.set_data(view.array)?,
+            (true, false, _) => *self = view.detach(),
+            _ => *self = view,
         }
-        *self = view;
         Ok(())
     }
 
