@@ -286,7 +286,7 @@ OTHERWISE = {
         "shows on a GPU",
     ),
     **dict.fromkeys(
-        ["`einsum(optimize=)`", "`ufunc.at`", "`sort(kind=...)`", "Sparse matrices: `spsolve`", "`signal.convolve`, `correlate`, \"auto\"",
+        ["`einsum(optimize=)`", "`ufunc.at`", "`sort(kind=...)`", "Sparse matrices: `spsolve`, `splu`, `factorized`, `spsolve_triangular`", "`signal.convolve`, `correlate`, \"auto\"",
          "`ufunc.reduce` and `accumulate` of ufuncs without a reduction on the device", "`func.vmap`",
          "`func.jacfwd`, `autograd.functional.jacobian(vectorize=True)`", "`checkpoint(use_reentrant=)`",
          "`linalg.lstsq(driver=)`", "`init.orthogonal_`, `poisson`", "`choice(p=…, replace=False)`"],

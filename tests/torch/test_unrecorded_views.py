@@ -1,4 +1,4 @@
-"""Views that are created without gradient recording, and the count of writes in place: the answers are PyTorch 2.11's."""
+"""Views that are created without gradient recording, and counts of writes in place: the answers are PyTorch 2.11's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from cuprous.torch import nn
 
 #: Functions that return a view, also of a tensor that requires gradients, and whether the view is a leaf then.
 VIEWS: dict[str, Callable[[Any], Any]] = {
-    "slice": lambda t: t[:2], "index": lambda t: t[0], "view": lambda t: t.view(2, 2), "reshape": lambda t: t.reshape(2, 2),
+    "slice": lambda t: t[:2], "index": lambda t: t[0], "view": lambda t: t.view(2, 2),
+    "reshape": lambda t: t.reshape(2, 2),
     "expand": lambda t: t.expand(3, 4), "narrow": lambda t: t.narrow(0, 0, 2), "unbind": lambda t: t.unbind()[1],
     "split": lambda t: t.split(2)[0], "chunk": lambda t: t.chunk(2)[1], "unflatten": lambda t: t.unflatten(0, (2, 2)),
     "transpose": lambda t: t[None].transpose(0, 1), "unfold": lambda t: t.unfold(0, 2, 1),
