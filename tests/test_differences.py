@@ -119,6 +119,13 @@ LINES: dict[str, str] = {
     "Arguments that cannot change a result": "raises((ValueError, TypeError), 'cp.sort(cp.ones(3), kind=\"bubble\")') and same(cp.sort(cp.asarray([2, 1]), kind='heapsort'), [1, 2])",
     "Subclasses, masked arrays": "raises((NotImplementedError, AttributeError), 'cp.ma.array([1])')",
     "`a.shape = …`, `a.strides = …`, `a.dtype = …`, `a.resize()`, `a.setflags()`": "raises(AttributeError, 'cp.ones(4).shape = (2, 2)')",
+    "`__array_wrap__`, `__array_priority__` of operands": "class W(np.ndarray):\n    pass\nok = type(cp.ones(2) + np.ones(2).view(W)) is cp.ndarray",
+    "`__array__` of other objects": "class A:\n    def __array__(self, dtype=None, copy=None):\n        return cp.ones(2)\ntry:\n    cp.asarray(A())\n    ok = False\nexcept (TypeError, ValueError):\n    ok = True",
+    "Views of bytes that are not at a multiple of the item size (`view`, `getfield`, `frombuffer`)": "raises(ValueError, 'cp.ones(3).getfield(\"i4\", 2)') and np.ones(3).getfield('i4', 2).shape == (3,)",
+    "Calls that NumPy refuses": "cp.vstack(cp.ones(2) for _ in range(2)).shape == (2, 2) and raises(TypeError, 'np.vstack(np.ones(2) for _ in range(2))')",
+    "Warnings of NumPy's past (`DeprecationWarning`, `FutureWarning`)": "not warned('cp.ones(3).flat[cp.asarray([True, False, True])]')",
+    "`where=` without `out=`": "same(cp.add(cp.ones(2), 1, where=cp.asarray([True, False])), [2, 0])",
+    "`device=`": "raises(ValueError, 'cp.ones(2, device=\"nowhere\")')",
     "Numbers that do not fit, `a[0] = 300` of uint8": "raises(OverflowError, 'cp.zeros(1, \"uint8\")[0] = 300')",
     "Random streams": "float(cp.random.default_rng(0).random()) != np.random.default_rng(0).random()",
     # Functions of arrays
@@ -279,7 +286,7 @@ OTHERWISE = {
         "shows on a GPU",
     ),
     **dict.fromkeys(
-        ["`einsum(optimize=)`", "`ufunc.at`", "`sort(kind=...)`", "Sparse matrices: `spsolve`", "`signal.convolve`, `correlate`, \"auto\"",
+        ["`einsum(optimize=)`", "`ufunc.at`", "`sort(kind=...)`", "Sparse matrices: `spsolve`, `splu`, `factorized`, `spsolve_triangular`", "`signal.convolve`, `correlate`, \"auto\"",
          "`ufunc.reduce` and `accumulate` of ufuncs without a reduction on the device", "`func.vmap`",
          "`func.jacfwd`, `autograd.functional.jacobian(vectorize=True)`", "`checkpoint(use_reentrant=)`",
          "`linalg.lstsq(driver=)`", "`init.orthogonal_`, `poisson`", "`choice(p=…, replace=False)`"],

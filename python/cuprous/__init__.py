@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 #: (`python -m tests.make_stubs`).
 _PUBLIC = {
     "._array.array_api": "__array_api_version__ __array_namespace_info__",
+    "._array.flat_iterator": "flatiter",
     "._common.convert": "asnumpy",
     "._common.device": (
         "MemoryPool fuse get_default_memory_pool get_device set_device show_code show_config synchronize"

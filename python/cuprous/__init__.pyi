@@ -74,6 +74,7 @@ from numpy.exceptions import AxisError as AxisError
 
 from cuprous._array.array_api import __array_api_version__ as __array_api_version__
 from cuprous._array.array_api import __array_namespace_info__ as __array_namespace_info__
+from cuprous._array.flat_iterator import flatiter as flatiter
 from cuprous._common.convert import asnumpy as asnumpy
 from cuprous._common.device import MemoryPool as MemoryPool
 from cuprous._common.device import fuse as fuse
@@ -668,6 +669,7 @@ __all__ = [
     "fill_diagonal",
     "finfo",
     "fix",
+    "flatiter",
     "flatnonzero",
     "flip",
     "fliplr",

@@ -24,7 +24,6 @@ ALTERNATIVES = {
     "busdaycalendar": _DATES,
     "datetime_as_string": _DATES,
     "datetime_data": _DATES,
-    "flatiter": "use array.flat or ravel",
     "frompyfunc": _EACH,
     "fromregex": "use asarray(numpy.fromregex(...))",
     "get_include": "use numpy.get_include()",

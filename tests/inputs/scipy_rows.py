@@ -293,6 +293,12 @@ SPARSE: dict[str, Call] = {
     "sparse.linalg.matrix_power": lambda sp, x: sp.sparse_linalg.matrix_power(sp.sparse.csr_array(x), 2).toarray(),
     "sparse.linalg.spsolve": lambda sp, x: sp.sparse_linalg.spsolve(
         sp.sparse.csr_array(x + 9 * sp.np.eye(x.shape[0])), sp.np.ones(x.shape[0])),
+    "sparse.linalg.splu": lambda sp, x: sp.sparse_linalg.splu(
+        sp.sparse.csc_array(x + 9 * sp.np.eye(x.shape[0]))).solve(sp.np.ones(x.shape[0])),
+    "sparse.linalg.factorized": lambda sp, x: sp.sparse_linalg.factorized(
+        sp.sparse.csc_array(x + 9 * sp.np.eye(x.shape[0])))(sp.np.ones(x.shape[0])),
+    "sparse.linalg.spsolve_triangular": lambda sp, x: sp.sparse_linalg.spsolve_triangular(
+        sp.sparse.csr_array(sp.np.tril(x + 9 * sp.np.eye(x.shape[0]))), sp.np.ones(x.shape[0])),
     "sparse.linalg.aslinearoperator": lambda sp, x: sp.sparse_linalg.aslinearoperator(x).matvec(x[0]),
     **{f"sparse.linalg.{name}": lambda sp, x, name=name: getattr(sp.sparse_linalg, name)(
         x + sp.np.conj(x.T) + 20 * sp.np.eye(x.shape[0]), sp.np.ones(x.shape[0]), rtol=1e-13,

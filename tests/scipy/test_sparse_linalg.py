@@ -71,6 +71,54 @@ def test_direct_solution() -> None:
         linalg.spsolve(sparse.csr_array((30_000, 30_000)), cp.ones(30_000))
 
 
+@pytest.mark.parametrize("trans", ["N", "T", "H"])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_factors(trans: str, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    a = GENERAL.toarray().astype(dtype) + (1j * rng.normal(size=(N, N)) if dtype == "complex128" else 0)
+    ours, theirs = linalg.splu(sparse.csc_array(a)), scipy_linalg.splu(scipy_sparse.csc_array(a))
+    for b in (np.ones(N), rng.normal(size=(N, 3))):
+        np.testing.assert_allclose(
+            ours.solve(cp.asarray(b), trans).get(), theirs.solve(b.astype(dtype), trans), rtol=1e-8
+        )
+    assert ours.shape == theirs.shape
+    rows = scipy_sparse.csc_array((np.ones(N), (ours.perm_r.get(), np.arange(N))))
+    columns = scipy_sparse.csc_array((np.ones(N), (np.arange(N), ours.perm_c.get())))
+    product = ours.L.toarray().get() @ ours.U.toarray().get()
+    np.testing.assert_allclose((rows @ a) @ columns.toarray(), product, rtol=1e-9, atol=1e-9)
+    solve = linalg.factorized(sparse.csc_array(a))
+    np.testing.assert_allclose(solve(np.ones(N)).get(), ours.solve(np.ones(N)).get())
+    with pytest.raises(ValueError, match="trans"):
+        ours.solve(np.ones(N), "X")
+    with pytest.raises(ValueError, match="rhs"):
+        ours.solve(np.ones(N + 1))
+
+
+def test_factors_of_wrong_matrices() -> None:
+    for library, module in ((sparse, linalg), (scipy_sparse, scipy_linalg)):
+        with pytest.raises(ValueError, match="can only factor square matrices"):
+            module.splu(library.csc_array((2, 3)))
+        with pytest.raises(RuntimeError, match="Factor is exactly singular"):
+            module.splu(library.csc_array(np.array([[1.0, 1.0], [1.0, 1.0]])))
+    with pytest.raises(NotImplementedError, match="cg"):
+        linalg.splu(sparse.csc_array((30_000, 30_000)))
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_triangular_systems(lower: bool, unit: bool) -> None:
+    a = (np.tril if lower else np.triu)(GENERAL.toarray()) + np.eye(N)
+    for b in (np.ones(N), np.random.default_rng(1).normal(size=(N, 2))):
+        ours = linalg.spsolve_triangular(sparse.csr_array(a), cp.asarray(b), lower, unit_diagonal=unit)
+        theirs = scipy_linalg.spsolve_triangular(scipy_sparse.csr_array(a), b, lower, unit_diagonal=unit)
+        np.testing.assert_allclose(ours.get(), theirs, rtol=1e-8)
+    for library, module in ((sparse, linalg), (scipy_sparse, scipy_linalg)):
+        with pytest.raises(np.linalg.LinAlgError):
+            module.spsolve_triangular(library.csr_array(np.array([[0.0, 0.0], [1.0, 1.0]])), np.ones(2))
+        with pytest.raises(ValueError, match="first dimension of b"):
+            module.spsolve_triangular(library.csr_array(np.eye(2)), np.ones(3))
+
+
 @pytest.mark.parametrize("which", ["LM", "SM", "LA", "SA", "BE"])
 def test_eigenvalues(which: str) -> None:
     for a in (SYMMETRIC, HERMITIAN):

@@ -276,3 +276,30 @@ def test_cross_spectra_of_other_ranks(shapes: tuple[Any, Any, int]) -> None:
     for mine, other in zip(found, expected, strict=True):
         assert mine.shape == other.shape
         np.testing.assert_allclose(mine.get(), other)
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"normalize": True}, {"normalize": "amplitude"}, {"floating_mean": True},
+    {"floating_mean": True, "normalize": True},
+    {"weights": "w"}, {"weights": "w", "floating_mean": True, "normalize": "amplitude"},
+])  # fmt: skip
+def test_samples_at_uneven_times(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(5)
+    t = np.sort(rng.uniform(0, 30, 60))
+    y, freqs, w = np.sin(2 * t) + rng.normal(size=60) + 1, np.linspace(0.1, 6, 40), rng.uniform(size=60)
+    chosen = {key: w if value is w or value == "w" else value for key, value in options.items()}
+    ours = signal.lombscargle(cp.asarray(t), y, freqs, **chosen)
+    np.testing.assert_allclose(ours.get(), theirs.lombscargle(t, y, freqs, **chosen), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("arguments", [
+    ([1.0], [1.0, 2.0], [1.0]), ([1.0], [1.0], [[1.0]]), ([], [], [1.0]), ([1.0], [1.0], []),
+])  # fmt: skip
+def test_wrong_samples_at_uneven_times(arguments: tuple[Any, ...]) -> None:
+    for module in (signal, theirs):
+        with pytest.raises(ValueError, match="must be"):
+            module.lombscargle(*arguments)
+        with pytest.raises(ValueError, match="weights must have only non-negative"):
+            module.lombscargle([1.0], [1.0], [1.0], weights=[-1.0])
+        with pytest.raises(ValueError, match="Normalize must be"):
+            module.lombscargle([1.0], [1.0], [1.0], normalize="x")

@@ -39,10 +39,11 @@ def _existing() -> list[str]:
     found = []
     for path in SIGNATURES:
         try:
-            _found(path)
+            value = _found(path)
         except (AttributeError, ImportError):
             continue
-        found.append(path)
+        if not hasattr(value, "unsupported"):  # a placeholder, which refuses every call
+            found.append(path)
     return found
 
 

@@ -5,7 +5,7 @@
 //! methods.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use cuprous_core::attention::Attention;
@@ -20,7 +20,7 @@ use crate::foreign::Foreign;
 /// An array and its position in the graph. Clones and views share both.
 ///
 /// Invariants: `array.layout` shows a part of what `root.layout` shows. `via` is the chain of views from the whole
-/// value to this part; it is recorded while the value requires a gradient. If a root requires a gradient, each element
+/// value to this part; it exists for views of a value that requires a gradient. If a root requires a gradient, each element
 /// of its layout has memory of its own: a gradient has the layout of its value, and parts of a value are identified by
 /// their layout alone.
 #[derive(Clone, Debug)]
@@ -46,6 +46,15 @@ pub(crate) struct RootState {
     pub(crate) source: Option<NodeOutput>,
     /// The node that accumulates a leaf's gradient. Kept while `requires_grad` is off, so that `grad` survives.
     pub(crate) leaf: Option<Arc<Node>>,
+    /// How often the value was written to in place.
+    pub(crate) writes: Writes,
+}
+
+/// A count of in-place writes, which detached tensors of the same memory share.
+#[derive(Debug)]
+pub(crate) enum Writes {
+    Own(u32),
+    Shared(Arc<AtomicU32>),
 }
 
 /// A value in the graph: one output of a node.
@@ -62,6 +71,9 @@ pub(crate) struct View {
     pub(crate) layout: LayoutRef,
     pub(crate) parent: Option<Arc<View>>,
     pub(crate) hooks: Hooks,
+    /// The number of writes to the value at which the view, or one from which it was made, was created without gradient
+    /// recording. Such a view requires a gradient as its value does, but no gradient flows through it.
+    pub(crate) unrecorded: Option<u32>,
 }
 
 /// An operand that requires a gradient.
@@ -222,7 +234,13 @@ pub(crate) fn try_locked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 
 impl Root {
     pub(crate) fn new(layout: LayoutRef, source: Option<NodeOutput>) -> Arc<Root> {
-        Arc::new(Root { layout, state: Mutex::new(RootState { source, leaf: None }) })
+        Arc::new(Root { layout, state: Mutex::new(RootState { source, leaf: None, writes: Writes::Own(0) }) })
+    }
+
+    /// Returns a root that counts writes together with this one.
+    pub(crate) fn detached(&self, layout: LayoutRef) -> Arc<Root> {
+        let writes = Writes::Shared(locked(&self.state).writes.share());
+        Arc::new(Root { layout, state: Mutex::new(RootState { source: None, leaf: None, writes }) })
     }
 
     pub(crate) fn source(&self) -> Option<NodeOutput> {
@@ -231,6 +249,39 @@ impl Root {
 
     pub(crate) fn set_source(&self, source: Option<NodeOutput>) {
         locked(&self.state).source = source;
+    }
+}
+
+impl Writes {
+    /// Returns the count.
+    pub(crate) fn count(&self) -> u32 {
+        match self {
+            Writes::Own(count) => *count,
+            Writes::Shared(count) => count.load(Relaxed),
+        }
+    }
+
+    /// Counts one more write.
+    pub(crate) fn increment(&mut self) {
+        match self {
+            Writes::Own(count) => *count = count.wrapping_add(1),
+            Writes::Shared(count) => _ = count.fetch_add(1, Relaxed),
+        }
+    }
+
+    /// Returns the count as one that others share.
+    fn share(&mut self) -> Arc<AtomicU32> {
+        if let Writes::Own(count) = self {
+            *self = Writes::Shared(Arc::new(AtomicU32::new(*count)));
+        }
+        let Writes::Shared(count) = self else { unreachable!("the count is shared now") };
+        count.clone()
+    }
+}
+
+impl Default for Writes {
+    fn default() -> Writes {
+        Writes::Own(0)
     }
 }
 

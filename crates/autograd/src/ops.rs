@@ -258,24 +258,9 @@ pub fn gather(a: &Tensor, index: &Tensor) -> Result<Tensor> {
     Ok(with_rule(out, Rule::Gather, smallvec![a.edge()], saved))
 }
 
-/// Raises PyTorch's error if `target` is a leaf that requires a gradient, or a view of one.
-pub fn check_write(target: &Tensor) -> Result<()> {
-    if mode::enabled()
-        && let Some(source) = target.source()
-        && source.node.is_leaf()
-    {
-        return Err(Error::runtime(if target.is_whole() {
-            "a leaf Variable that requires grad is being used in an in-place operation."
-        } else {
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        }));
-    }
-    Ok(())
-}
-
 /// Writes a value to `target`, with broadcasting and casting.
 pub fn update(target: &Tensor, value: Arg) -> Result<()> {
-    check_write(target)?;
+    target.check_write()?;
     check_overlap(target, if let Arg::Tensor(v) = value { Some(v) } else { None })?;
     let operand = match &value {
         Arg::Tensor(v) => Operand::Array(&v.array),
@@ -298,6 +283,7 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
             }),
         };
     }
+    target.count_write();
     if same || !mode::enabled() {
         return Ok(());
     }
@@ -343,7 +329,7 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
 
 /// Writes `value[i]` to the element `index[i]` (int64) elements after the first of `target`, combined by `op`.
 pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -> Result<()> {
-    check_write(target)?;
+    target.check_write()?;
     check_overlap(target, Some(value))?;
     value.array.layout.broadcast_to(index.shape())?;
     let root = target.root.clone();
@@ -352,6 +338,7 @@ pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -
         return Err(Error::not_implemented(format!("[scatter] with {op:?} has no derivative here")));
     }
     engine_of(&target.array).scatter(&target.array, &index.array, &value.array, op)?;
+    target.count_write();
     if !tracked {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use cuprous_core::{Array, DType, Error, LayoutRef, Result};
 
 use crate::engine::engine_of;
 use crate::graph::{
-    Edge, Hook, HookKind, Node, NodeOutput, RegisteredHook, Root, Rule, Tensor, View, locked, next_seq,
+    Edge, Hook, HookKind, Node, NodeOutput, RegisteredHook, Root, Rule, Tensor, View, Writes, locked, next_seq,
 };
 use crate::{foreign, mode};
 
@@ -50,40 +50,120 @@ impl Tensor {
         self.via.is_none() && self.array.layout.id == self.root.layout.id
     }
 
-    /// Returns true if no recorded operation produced the tensor.
+    /// Returns true if no recorded operation produced the tensor. A view that was created without gradient recording
+    /// counts as such.
     pub fn is_leaf(&self) -> bool {
-        self.source().is_none_or(|source| source.node.is_leaf() && self.is_whole())
+        self.is_unrecorded_view() || self.source().is_none_or(|source| source.node.is_leaf() && self.is_whole())
     }
 
-    /// Returns the edge of an operation that reads this tensor, or `None` if it does not require a gradient.
+    /// Returns true for a view that was itself created without gradient recording, of a value that requires a gradient.
+    fn is_unrecorded_view(&self) -> bool {
+        let Some(view) = &self.via else { return false };
+        view.unrecorded.is_some() && view.parent.as_ref().is_none_or(|parent| parent.unrecorded.is_none())
+    }
+
+    /// Returns true for a view of a value, also if it shows all of it.
+    pub fn is_view(&self) -> bool {
+        !self.is_whole()
+    }
+
+    /// Returns the whole value of which this tensor is a view.
+    pub fn base(&self) -> Tensor {
+        Tensor { array: self.array.view(self.root.layout.clone()), root: self.root.clone(), via: None }
+    }
+
+    /// Returns how often the value was written to in place. Views and detached tensors share the count.
+    pub fn version(&self) -> u32 {
+        locked(&self.root.state).writes.count()
+    }
+
+    /// Counts a write in place.
+    pub fn count_write(&self) {
+        locked(&self.root.state).writes.increment();
+    }
+
+    /// Raises PyTorch's error if the tensor is a view that was created without gradient recording and its value has been
+    /// written to since: its position in the graph is undefined.
+    pub fn check_position(&self) -> Result<()> {
+        match self.via.as_ref().and_then(|view| view.unrecorded) {
+            Some(version) if version != self.version() => Err(self.ambiguous(
+                "and its base or another view of its base has been modified inplace with grad mode enabled",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns PyTorch's error for a view that was created without gradient recording.
+    #[cold]
+    fn ambiguous(&self, what: &str) -> Error {
+        let view = if self.is_unrecorded_view() {
+            "A view was"
+        } else {
+            "Output 0 of ViewBackward0 is a view of a view which was"
+        };
+        Error::runtime(format!(
+            "{view} created in no_grad mode {what}. Given that this use case is ambiguous and error-prone, it is \
+             forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad \
+             block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+        ))
+    }
+
+    /// Raises PyTorch's error for a write in place that cannot be recorded: to a leaf that requires a gradient, to a view
+    /// of one, or to a view that was created without gradient recording.
+    pub fn check_write(&self) -> Result<()> {
+        if !mode::enabled() {
+            return Ok(());
+        }
+        if self.via.as_ref().is_some_and(|view| view.unrecorded.is_some()) && self.requires_grad() {
+            return Err(self.ambiguous("and is being modified inplace with grad mode enabled"));
+        }
+        match self.source() {
+            Some(source) if source.node.is_leaf() => Err(Error::runtime(if self.is_whole() {
+                "a leaf Variable that requires grad is being used in an in-place operation."
+            } else {
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the edge of an operation that reads this tensor, or `None` if no gradient flows to it.
     pub(crate) fn edge(&self) -> Option<Edge> {
+        if self.via.as_ref().is_some_and(|view| view.unrecorded.is_some()) {
+            return None;
+        }
         let source = self.source()?;
         Some(Edge { source, via: self.via.clone(), read: self.array.layout.clone(), base: self.root.layout.clone() })
     }
 
     /// Returns another view of the same memory.
     pub fn view(&self, layout: LayoutRef) -> Tensor {
-        let tracked = self.requires_grad();
         let array = self.array.view(layout);
-        match (tracked, mode::enabled()) {
-            (true, false) => Tensor::new(array),
-            (true, true) => {
-                let via = View { layout: array.layout.clone(), parent: self.via.clone(), hooks: Mutex::default() };
-                Tensor { array, root: self.root.clone(), via: Some(Arc::new(via)) }
-            }
-            (false, _) => Tensor { array, root: self.root.clone(), via: None },
-        }
+        let (tracked, version) = {
+            let state = locked(&self.root.state);
+            (state.source.is_some(), state.writes.count())
+        };
+        let via = tracked.then(|| {
+            let inherited = self.via.as_ref().and_then(|view| view.unrecorded);
+            let unrecorded = if mode::enabled() { inherited } else { Some(version) };
+            // A view without gradient recording is a leaf, whatever it was made from.
+            let parent = if mode::enabled() { self.via.clone() } else { None };
+            Arc::new(View { layout: array.layout.clone(), parent, hooks: Mutex::default(), unrecorded })
+        });
+        Tensor { array, root: self.root.clone(), via }
     }
 
     /// Returns a tensor of the same memory that is not part of the graph.
     pub fn detach(&self) -> Tensor {
-        Tensor::new(self.array.clone())
+        let root = self.root.detached(self.array.layout.clone());
+        Tensor { array: self.array.clone(), root, via: None }
     }
 
     /// Sets whether a leaf requires a gradient.
     pub fn set_requires_grad(&mut self, on: bool) -> Result<()> {
         match (self.source(), on) {
             (Some(_), true) | (None, false) => Ok(()),
+            (Some(_), false) if self.is_unrecorded_view() => Ok(()),
             (Some(source), false) => {
                 if !(source.node.is_leaf() && self.is_whole()) {
                     return Err(Error::runtime(
@@ -103,7 +183,7 @@ impl Tensor {
                 self.array = injective(&self.array)?;
                 if !self.is_whole() {
                     // The part that the handle shows becomes a value of its own.
-                    self.root = Root::new(self.array.layout.clone(), None);
+                    self.root = self.root.detached(self.array.layout.clone());
                     self.via = None;
                 }
                 let node = self.leaf_node();
@@ -121,7 +201,7 @@ impl Tensor {
     /// Returns the gradient: of a leaf the accumulated one, of other tensors the one that [`Tensor::retain_grad`]
     /// stored.
     pub fn grad(&self) -> Option<Tensor> {
-        if self.is_leaf() {
+        if self.is_leaf() && !self.is_unrecorded_view() {
             let leaf = locked(&self.root.state).leaf.clone()?;
             let Rule::Leaf(grad) = &leaf.rule else { return None };
             return locked(grad).clone();
@@ -151,6 +231,12 @@ impl Tensor {
                     g.dtype().name()
                 )));
             }
+        }
+        if self.is_unrecorded_view() {
+            // No backward pass changes the gradient of such a view, so only this one can be stored.
+            self.with_hooks(|hooks, _| hooks.retain(|hook| !matches!(hook.kind, HookKind::Retain(_))));
+            self.add_hook(HookKind::Retain(Arc::new(Mutex::new(gradient))));
+            return Ok(());
         }
         if self.is_leaf() {
             if gradient.is_none() && locked(&self.root.state).leaf.is_none() {
@@ -235,8 +321,24 @@ impl Tensor {
             })
     }
 
+    /// Makes this handle show what `view`, a view of it, shows. A leaf stays one.
+    pub fn become_view(&mut self, view: Tensor) -> Result<()> {
+        self.check_write()?;
+        self.count_write();
+        match (self.is_whole(), self.requires_grad(), mode::enabled()) {
+            (true, true, false) => self.set_data(view.array)?,
+            (true, false, _) => *self = view.detach(),
+            _ => *self = view,
+        }
+        Ok(())
+    }
+
     /// Replaces the array and keeps the position in the graph, as `tensor.data = other` does.
     pub fn set_data(&mut self, array: Array) -> Result<()> {
+        if self.is_unrecorded_view() {
+            *self = Tensor::new(array);
+            return Ok(());
+        }
         if let Some(source) = self.source()
             && !(source.node.is_leaf() && self.is_whole())
         {
@@ -244,9 +346,14 @@ impl Tensor {
         }
         let leaf = locked(&self.root.state).leaf.clone();
         let source = self.source();
+        let version = self.version();
         let array = if source.is_some() { injective(&array)? } else { array };
         self.root = Root::new(array.layout.clone(), source);
-        locked(&self.root.state).leaf = leaf;
+        {
+            let mut state = locked(&self.root.state);
+            state.leaf = leaf;
+            state.writes = Writes::Own(version);
+        }
         self.array = array;
         self.via = None;
         Ok(())

@@ -15,14 +15,68 @@ from cuprous._common.operands import is_numpy_array, is_scalar
 from cuprous._functions import rearrangement
 
 
-class FlatIterator:
-    """`array.flat`: the elements in C order, to read, write and iterate over."""
+class flatiter:
+    """`array.flat`: the elements in C order, to read, write and iterate over.
 
-    __slots__ = ("_next", "base")
+    Parameters
+    ----------
+    base : ndarray
+        The array. NumPy's class cannot be called: use `array.flat`.
+
+    Examples
+    --------
+    >>> isinstance(cp.zeros(2).flat, cp.flatiter)
+    True
+    """
+
+    __slots__ = ("_base", "_next")
 
     def __init__(self, base: ndarray) -> None:
-        self.base = base
+        self._base = base
         self._next = 0
+
+    @property
+    def base(self) -> ndarray:
+        """The array.
+
+        Examples
+        --------
+        >>> cp.asarray([1, 2]).flat.base
+        array([1, 2])
+        """
+        return self._base
+
+    @property
+    def index(self) -> int:
+        """The number of the next element.
+
+        Examples
+        --------
+        >>> cp.zeros(2).flat.index
+        0
+        """
+        return self._next
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The index of the next element in the array.
+
+        Examples
+        --------
+        >>> cp.zeros((2, 2)).flat.coords
+        (0, 0)
+        """
+        rest, found = self._next, []
+        for n in reversed(self.base.shape[1:]):
+            rest, i = divmod(rest, n)
+            found.append(i)
+        return (rest, *reversed(found)) if self.base.ndim else ()
+
+    def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> Any:
+        """The elements as a NumPy array."""
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return self.copy().__array__(dtype)
 
     def __len__(self) -> int:
         return self.base.size
@@ -58,7 +112,7 @@ class FlatIterator:
                     f"too many indices for flat iterator: flat iterator is 1-dimensional, but {len(key)} were indexed"
                 )
             key = key[0] if key else Ellipsis
-        if isinstance(key, FlatIterator):
+        if isinstance(key, flatiter):
             key = key.copy()
         if isinstance(key, bool):
             return 0 if key else slice(0, 0)
@@ -71,6 +125,11 @@ class FlatIterator:
                 raise IndexError(f"index {i} is out of bounds for size {size}")
             return i
         if isinstance(key, (list, ndarray)) or is_numpy_array(key):
+            if isinstance(key, list) and key and all(isinstance(x, bool) for x in key):
+                raise IndexError(
+                    "boolean indices for iterators are not supported because of previous behavior that was confusing "
+                    "(valid boolean indices are expected to work in the future)"
+                )
             given, key = key, convert(key)
             if not key.size:
                 return _core.cast(key, "int64")
@@ -86,7 +145,7 @@ class FlatIterator:
             "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are valid indices"
         )
 
-    def __iter__(self) -> FlatIterator:
+    def __iter__(self) -> flatiter:
         return self
 
     def __next__(self) -> ndarray:
@@ -96,5 +155,19 @@ class FlatIterator:
         return self.base.reshape(-1)[self._next - 1]
 
     def copy(self) -> ndarray:
-        """A copy of the elements."""
+        """Returns a copy of the elements, in one dimension.
+
+        Returns
+        -------
+        ndarray
+            The copy.
+
+        Examples
+        --------
+        >>> cp.asarray([[1, 2], [3, 4]]).flat.copy()
+        array([1, 2, 3, 4])
+        """
         return flatten(self.base)
+
+
+__all__ = ["flatiter"]

@@ -18,7 +18,16 @@ from cuprous._common.casting import check_casting, warn_of_lost_parts
 from cuprous._common.device import device_word
 from cuprous._common.layout import cast_in_order, fortran_or_c, order_letter, with_order
 from cuprous._common.operands import is_numpy_array
-from cuprous._functions import creation, elementwise, manipulation, reductions, repetition, selection, sorting
+from cuprous._functions import (
+    creation,
+    elementwise,
+    from_buffers,
+    manipulation,
+    reductions,
+    repetition,
+    selection,
+    sorting,
+)
 from cuprous._ufuncs import gufuncs, two_outputs
 
 
@@ -599,9 +608,99 @@ def deepcopy(self: ndarray, memo: Any = None) -> ndarray:
     return self.copy("K")
 
 
-def construct(
-    cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C"
+def _in_buffer(
+    buffer: Any, offset: int, shape: tuple[int, ...], name: str, strides: tuple[Any, ...] | None, order: str
 ) -> ndarray:
+    """Returns a view of the memory of an array, or of a copy of other memory, that begins `offset` bytes in."""
+    memory = (
+        buffer if isinstance(buffer, ndarray) else from_buffers.frombuffer(buffer, "uint8") if len(buffer) else None
+    )
+    if memory is not None and not memory.is_c_contiguous:
+        raise ValueError("ndarray is not C-contiguous")
+    own, size = dtypes.itemsize(name), 0 if memory is None else memory.nbytes
+    if strides is None:
+        if offset < 0 or offset + own * math.prod(shape) > size:
+            raise TypeError("buffer is too small for requested array")
+        strides = creation.empty(shape, name, order).strides
+    strides = tuple(int(step) for step in strides)
+    moves = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    low, high = offset + sum(min(0, m) for m in moves), offset + sum(max(0, m) for m in moves) + own
+    if 0 in shape:
+        return creation.empty(shape, name, order)
+    if memory is None or low < 0 or high > size:
+        raise ValueError("strides is incompatible with shape of requested array and size of buffer")
+    if offset % own or any(step % own for step in strides):
+        raise ValueError(f"[ndarray] offset= and strides= are not multiples of the item size, {own}")
+    return _core.as_strided(memory, shape, [step // own for step in strides], offset // own, name)
+
+
+def getfield(self: ndarray, dtype: Any, offset: int = 0) -> ndarray:
+    """Returns a view of a part of each element.
+
+    Parameters
+    ----------
+    dtype : dtype
+        The dtype of the part.
+    offset : int, default 0
+        The byte of an element at which the part begins.
+
+    Returns
+    -------
+    ndarray
+        A view of the same shape.
+
+    Raises
+    ------
+    ValueError
+        If the part does not lie within an element, or begins at a byte that is not a multiple of its size.
+
+    Examples
+    --------
+    >>> cp.asarray([1 + 2j, 3 + 4j]).getfield(float, 8)
+    array([2., 4.])
+    """
+    name = dtypes.name_of(dtype)
+    own, size = self.itemsize, dtypes.itemsize(name)
+    if offset < 0:
+        raise ValueError("offset is negative")
+    if offset + size > own:
+        raise ValueError("new type plus offset is larger than original type")
+    if offset % size or own % size:
+        raise ValueError(f"[getfield] byte {offset} of an element is not a multiple of {name}'s size")
+    return _core.as_strided(self, self.shape, [s * own // size for s in self.element_strides], offset // size, name)
+
+
+def setfield(self: ndarray, val: Any, dtype: Any, offset: int = 0) -> None:
+    """Writes a part of each element.
+
+    Parameters
+    ----------
+    val : array_like
+        The values, which broadcast to the array's shape.
+    dtype : dtype
+        The dtype of the part.
+    offset : int, default 0
+        The byte of an element at which the part begins.
+
+    Raises
+    ------
+    ValueError
+        If the part does not lie within an element, or begins at a byte that is not a multiple of its size.
+
+    Examples
+    --------
+    >>> a = cp.zeros(2, dtype=complex)
+    >>> a.setfield([1, 2], float, 8)
+    >>> a
+    array([0.+1.j, 0.+2.j])
+    """
+    getfield(self, dtype, offset)[...] = val
+
+
+def construct(
+    cls: type, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str | None = "C",
+    *, buffer: Any = None, offset: int = 0,
+) -> ndarray:  # fmt: skip
     """An N-dimensional array on a device. Operations on it are recorded and run when a value is needed.
 
     `cp.array`, `cp.zeros` and similar functions create arrays. The class itself returns one with arbitrary contents.
@@ -615,14 +714,23 @@ def construct(
     memptr : MemoryPointer, optional
         The memory, an object with `.ptr` such as that of `cuda.alloc`; by default new memory.
     strides : tuple of ints, optional
-        Bytes from one element to the next along each axis, for `memptr`.
+        Bytes from one element to the next along each axis, for `memptr` and `buffer`.
     order : str or None, default "C"
         The memory order, "C" or "F".
+    buffer : ndarray or bytes, optional
+        Another way to give the memory: a contiguous array, which is shared, or an object with a buffer, whose bytes are
+        copied to the device.
+    offset : int, default 0
+        The byte of `buffer` at which the first element begins, a multiple of the size of an element.
 
     Raises
     ------
+    TypeError
+        If `buffer` is too small.
+    ValueError
+        If `strides` do not fit to `shape` or to the size of `buffer`.
     NotImplementedError
-        For `strides` without `memptr`.
+        For `strides` without memory.
 
     Examples
     --------
@@ -630,9 +738,15 @@ def construct(
     >>> a.shape, a.dtype
     ((2, 3), dtype('float32'))
     """
-    if memptr is None and strides is None:
+    if strides is not None:
+        strides = (strides,) if not hasattr(strides, "__len__") else tuple(strides)
+        if len(strides) != (1 if isinstance(shape, int) else len(shape)):
+            raise ValueError("strides, if given, must be the same length as shape")
+    if memptr is None and strides is None and buffer is None:
         return creation.empty(shape, dtype, order or "C")
-    if memptr is None:
-        raise NotImplementedError("[ndarray] strides= without memptr= is not supported; use views")
+    if memptr is None and buffer is None:
+        raise NotImplementedError("[ndarray] strides= without memptr= or buffer= is not supported; use views")
     shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    if buffer is not None:
+        return _in_buffer(buffer, offset, shape, dtypes.name_of(dtype), strides, order or "C")
     return pointers.at(memptr, shape, dtypes.name_of(dtype), strides, order or "C")

@@ -12,7 +12,7 @@ from cuprous import _core
 from cuprous._array import display, interop, methods
 from cuprous._array.array_api import device_object
 from cuprous._array.flags import Flags
-from cuprous._array.flat_iterator import FlatIterator
+from cuprous._array.flat_iterator import flatiter
 from cuprous._common import dlpack, dtypes, indexing, operands, pointers
 from cuprous._common.arguments import ndarray
 from cuprous._common.naming import join_sections
@@ -65,7 +65,7 @@ def _set_imag(self: ndarray, value: Any) -> None:
 
 
 def _set_flat(self: ndarray, value: Any) -> None:
-    FlatIterator(self)[...] = value
+    flatiter(self)[...] = value
 
 
 def _device(self: ndarray) -> Any:
@@ -85,7 +85,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": reductions.sum, "var": moments.var,
     "argpartition": sorting.argpartition, "argsort": sorting.argsort, "searchsorted": sorting.searchsorted,
     "sort": sorting.write_sorted,
-    "choose": choosing.choose, "diagonal": matrix_indices.diagonal, "dot": products.dot,
+    "choose": choosing.choose_of, "diagonal": matrix_indices.diagonal, "dot": products.dot,
     "nonzero": counting.nonzero, "put": selection.put, "take": selection.take, "trace": products.trace,
     "round": elementwise.round, "ravel": manipulation.ravel,
     "squeeze": manipulation.squeeze, "swapaxes": manipulation.swapaxes,
@@ -113,7 +113,8 @@ METHODS: dict[str, Any] = {
     "__bytes__": methods.tobytes, "as_integer_ratio": methods.as_integer_ratio, "__format__": printing.format_array,
     "__repr__": printing.array_repr, "__str__": printing.array_str, "__array_priority__": 100,
     "_repr_html_": display.array_html,
-    "conj": methods.conjugate, "conjugate": methods.conjugate,
+    "conj": methods.conjugate, "conjugate": methods.conjugate, "getfield": methods.getfield,
+    "setfield": methods.setfield,
 }  # fmt: skip
 
 #: Attributes.
@@ -124,7 +125,7 @@ PROPERTIES: dict[str, property] = {
         "The imaginary part; a view of complex arrays.", "cp.asarray([1 + 2j]).imag", "array([2.])")),
     "mT": property(manipulation.matrix_transpose, doc=_documented(
         "A view with the last two axes exchanged.", "cp.ones((4, 2, 3)).mT.shape", "(4, 3, 2)")),
-    "flat": property(FlatIterator, _set_flat, doc=_documented(
+    "flat": property(flatiter, _set_flat, doc=_documented(
         "The elements in C order, to iterate over and to index.", "cp.asarray([[1, 2], [3, 4]]).flat[2]", "array(3)")),
     "flags": property(Flags, doc=_documented(
         "Contiguity, ownership and the other flags of NumPy.", "cp.ones((2, 3)).T.flags.f_contiguous", "True")),
@@ -146,6 +147,7 @@ PROPERTIES: dict[str, property] = {
 #: Methods of ufuncs.
 UFUNC_METHODS: tuple[Callable[..., Any], ...] = (
     ufunc_methods.reduce, ufunc_methods.accumulate, ufunc_methods.outer, ufunc_methods.reduceat, at,
+    ufunc_methods.resolve_dtypes,
 )  # fmt: skip
 
 #: Attributes of ufuncs.

@@ -200,7 +200,7 @@ def write_out(out: Any, result: ndarray, name: str, casting: str = "same_kind") 
         if len(out) != 1:
             raise ValueError(f"[{name}] 'out' must be an array or a tuple of one array")
         out = out[0]
-    if out is None:
+    if out is None or out is ...:
         return result
     if not isinstance(out, ndarray):
         raise TypeError(f"[{name}] return arrays must be of cuprous.ndarray, not {type(out)}")

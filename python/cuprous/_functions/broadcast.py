@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
+from typing import Any
 
 from cuprous._common.arguments import ArrayLike, array, broadcast_shapes, ndarray
 from cuprous._functions.manipulation import broadcast_to
@@ -15,6 +17,8 @@ class broadcast:
     ----------
     *args : array_like
         Arrays or array-likes.
+    **kwargs : any
+        Refused, as by NumPy.
 
     Raises
     ------
@@ -34,10 +38,19 @@ class broadcast:
 
     __slots__ = {"_arrays": "The operands.", "shape": "The common shape."}
 
-    def __init__(self, *args: ArrayLike) -> None:
+    def __init__(self, *args: ArrayLike, **kwargs: object) -> None:
+        if kwargs:
+            raise ValueError("keyword arguments not accepted.")
         self._arrays = tuple(array(a) for a in args)
+        shapes = [a.shape for a in self._arrays]
+        for i, j in combinations(range(len(shapes)), 2):
+            if any(m != n and 1 not in (m, n) for m, n in zip(shapes[i][::-1], shapes[j][::-1], strict=False)):
+                raise ValueError(
+                    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg "
+                    f"{i} with shape {shapes[i]} and arg {j} with shape {shapes[j]}."
+                )
         #: The common shape.
-        self.shape = broadcast_shapes(*(a.shape for a in self._arrays))
+        self.shape = broadcast_shapes(*shapes)
 
     @property
     def ndim(self) -> int:
@@ -55,6 +68,11 @@ class broadcast:
     def numiter(self) -> int:
         """Number of arrays."""
         return len(self._arrays)
+
+    @property
+    def iters(self) -> tuple[Any, ...]:
+        """An iterator over the elements of each array, before they are broadcast."""
+        return tuple(a.flat for a in self._arrays)
 
     @property
     def values(self) -> tuple[ndarray, ...]:

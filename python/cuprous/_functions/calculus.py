@@ -213,7 +213,9 @@ def _derivative(f: ndarray, axis: int, spacing: Any, edge_order: int) -> ndarray
     uniform = is_scalar(spacing) or getattr(spacing, "ndim", 1) == 0
     if not uniform:
         x = array(spacing)
-        if x.ndim != 1 or x.size != n:
+        if x.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if x.size != n:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         steps = spread(diff(astype(x, dtypes.inexact(x.dtype_name))), axis, f.ndim)
     result = empty_in_order(f.shape, f.dtype_name, axis_order(f, "K"))
@@ -439,15 +441,15 @@ def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
     return total
 
 
-def _check_vectors(a: ndarray, v: ndarray) -> None:
+def _check_vectors(a: ndarray, v: ndarray, first: str, second: str) -> None:
     if a.ndim > 1 or v.ndim > 1:
         raise ValueError("object too deep for desired array")
     if a.ndim == 0 or v.ndim == 0:
         raise ValueError("object of too small depth for desired array")
     if a.size == 0:
-        raise ValueError("first array argument cannot be empty" if v.size else "a cannot be empty")
+        raise ValueError(f"{first} cannot be empty")
     if v.size == 0:
-        raise ValueError("second array argument cannot be empty")
+        raise ValueError(f"{second} cannot be empty")
 
 
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
@@ -485,7 +487,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> ndarray:
     array([1, 4, 7])
     """
     a, v = atleast_1d(a, v)
-    _check_vectors(a, v)
+    _check_vectors(a, v, "a", "v")
     if v.size > a.size:
         a, v = v, a
     return _slide(a, v[::-1], mode)
@@ -524,7 +526,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> ndarray:
     array([2, 5, 8, 3, 0])
     """
     a, v = array(a), array(v)
-    _check_vectors(a, v)
+    _check_vectors(a, v, "first array argument", "second array argument")
     if dtypes.kind(v.dtype_name) == "c":
         v = _core.map("conjugate", v)
     if v.size > a.size:

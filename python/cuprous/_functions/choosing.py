@@ -29,7 +29,7 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
     choices : array_like
         A sequence of arrays that broadcast to the shape of `a`, or an array whose first axis numbers the choices.
     out : ndarray, optional
-        An array of the result's shape to write to, whose dtype the result must cast to.
+        An array of the result's shape to write to, of any dtype.
     mode : str, default "raise"
         For indices out of bounds: "raise", "wrap" or "clip".
 
@@ -74,7 +74,8 @@ def choose(a: ArrayLike, choices: Any, out: ndarray | None = None, mode: str = "
         result = _core.map("where", index == i, astype(part, name), result)
     if isinstance(out, ndarray) and out.shape != shape:
         raise TypeError("choose: invalid shape for output array.")
-    return write_out(out, result.copy() if len(parts) == 1 else with_order(result, "C"), "choose")
+    result = result.copy() if len(parts) == 1 else with_order(result, "C")
+    return write_out(out, result, "choose", "unsafe")
 
 
 @on_array_device
@@ -188,6 +189,38 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, 
         else:
             result[condition] = function
     return result
+
+
+def choose_of(self: ndarray, /, *choices: Any, out: ndarray | None = None, mode: str = "raise") -> ndarray:
+    """Returns for each index in the array the element of the choice with this index.
+
+    Parameters
+    ----------
+    *choices : array_like
+        The choices: one sequence of them, or each as an argument.
+    out : ndarray, optional
+        An array of the result's shape to write to.
+    mode : str, default "raise"
+        For indices out of bounds: "raise", "wrap" or "clip".
+
+    Returns
+    -------
+    ndarray
+        An array of the common shape, of the dtype that the choices promote to.
+
+    Raises
+    ------
+    ValueError
+        If there are no choices, or an index is out of bounds (mode "raise").
+    TypeError
+        If the array does not hold integers, or `out` has another shape.
+
+    Examples
+    --------
+    >>> cp.asarray([0, 1, 0]).choose([1, 2, 3], [10, 20, 30])
+    array([ 1, 20,  3])
+    """
+    return choose(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 __all__ = ["choose", "piecewise", "select"]

@@ -131,21 +131,21 @@ def asfarray(a: Any, dtype: Any = float) -> ndarray:
 
 
 def array(
-    obj: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
-    *, blocking: bool = True, device: Any = None,
+    object: Any, dtype: Any = None, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
+    *, blocking: bool = True, device: Any = None, ndmax: int = 64,
 ) -> ndarray:  # fmt: skip
     """Returns a new array from an array-like.
 
     Parameters
     ----------
-    obj : array_like
+    object : array_like
         Lists, scalars, arrays of any library, or another array-like.
     dtype : dtype, optional
-        The dtype of the result; by default that of `obj`, as NumPy infers it.
+        The dtype of the result; by default that of `object`, as NumPy infers it.
     copy : bool or None, default True
         True (the default) always copies, None copies if needed, False never copies.
     order : str, default "K"
-        The memory order, "C", "F", "A" or "K" (as `obj`).
+        The memory order, "C", "F", "A" or "K" (as `object`).
     subok : bool, default False
         Has no effect, because arrays have no subclasses.
     ndmin : int, default 0
@@ -154,16 +154,19 @@ def array(
         Has no effect, because a transfer always ends before the call returns.
     device : str or Device, optional
         The device of the result, such as "cpu" or "cuda"; by default the current device.
+    ndmax : int, default 64
+        The largest number of axes that nested lists may have.
 
     Returns
     -------
     ndarray
-        An array with the elements of `obj`.
+        An array with the elements of `object`.
 
     Raises
     ------
     ValueError
-        If a copy is needed and `copy` is False, or if nested lists have rows of different lengths.
+        If a copy is needed and `copy` is False, if nested lists have rows of different lengths, or more than `ndmax`
+        axes.
     TypeError
         For objects that do not convert to a numeric array.
 
@@ -180,7 +183,16 @@ def array(
     >>> cp.array([1, 2], ndmin=2)
     array([[1, 2]])
     """
-    result = convert(obj, dtype, order or "K", copy)
+    if not 0 <= ndmax <= 64:
+        raise ValueError("ndmax must be in the range [0, NPY_MAXDIMS (64)] ")
+    if ndmin > ndmax:
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
+    result = convert(object, dtype, order or "K", copy)
+    if result.ndim > ndmax and isinstance(object, (list, tuple)):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the maximum number of "
+            f"dimension of {ndmax}."
+        )
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return on_device(result, device)

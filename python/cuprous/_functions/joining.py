@@ -357,7 +357,7 @@ def block(arrays: Any) -> ndarray:
         return [leaves(y) for y in x] if isinstance(x, list) else array(x)
 
     def most(x: Any) -> int:
-        return max(map(most, x)) if isinstance(x, list) else x.ndim
+        return max(map(most, x), default=0) if isinstance(x, list) else x.ndim
 
     tree = leaves(arrays)
     ndim = max(levels, most(tree))
@@ -368,6 +368,8 @@ def block(arrays: Any) -> ndarray:
                 raise ValueError(f"List depths are mismatched: depth {level} where {levels} was expected")
             return x.reshape((1,) * (ndim - x.ndim) + x.shape)
         if not x:
+            if level + 1 != levels:
+                raise ValueError(f"List depths are mismatched: depth {level + 1} where {levels} was expected")
             raise ValueError("List at arrays cannot be empty")
         return concatenate([join(y, level + 1) for y in x], ndim - levels + level)
 

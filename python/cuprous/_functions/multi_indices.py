@@ -14,6 +14,15 @@ from cuprous._common.layout import MAX_NDIM, order_letter
 from cuprous._common.masks import split_index
 
 
+def _check_inferred(indices: Any) -> None:
+    """Raises NumPy's error for an empty list, whose dtype is inferred as float."""
+    if isinstance(indices, (list, tuple)) and not len(indices):
+        raise TypeError(
+            "indices must be integral: the provided empty sequence was inferred as float. Wrap it with "
+            "'np.array(indices, dtype=np.intp)'"
+        )
+
+
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[ndarray, ...]:
     """Converts indices into the flattened array to one index array per axis.
 
@@ -45,6 +54,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[n
     >>> cp.unravel_index([2, 3], (2, 3))
     (array([0, 1]), array([2, 0]))
     """
+    _check_inferred(indices)
     index, dims = array(indices), as_shape(shape)
     _check_size(
         dims, "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
@@ -122,6 +132,8 @@ def ravel_multi_index(multi_index: Any, dims: Shape, mode: Any = "raise", order:
     order = _letter(order)
     inner_first = shape if order == "F" else shape[::-1]
     _check_size(inner_first, "invalid dims: array size defined by dims is larger than the maximum possible size.")
+    for one in multi_index if isinstance(multi_index, (tuple, list)) else ():
+        _check_inferred(one)
     given = [array(m) for m in multi_index]
     if len(given) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")

@@ -210,6 +210,8 @@ def nanmin(a: ArrayLike, axis: Axes = None, out: ndarray | None = None, keepdims
 
 def _arg(name: str, a: ArrayLike, axis: Axis, out: Any, keepdims: bool) -> ndarray:
     filled, valid = _replace_nan(a, float("-inf") if name == "argmax" else float("inf"))
+    if not (filled.shape[axis] if isinstance(axis, int) and -filled.ndim <= axis < filled.ndim else filled.size):
+        raise ValueError(f"attempt to get {name} of an empty sequence")
     if valid is not None and not bool(all_(any_(valid, axis))):
         raise ValueError("All-NaN slice encountered")
     return getattr(arg_reductions, name)(filled, axis, out, keepdims=keepdims)

@@ -50,7 +50,10 @@ def _pairs(value: Any, ndim: int, convert: Any) -> list[tuple[Any, Any]]:
 
 
 def _width(value: Any) -> int:
-    width = operator.index(value)
+    try:
+        width = operator.index(value)
+    except TypeError:
+        raise TypeError("`pad_width` must be of integral type.") from None
     if width < 0:
         raise ValueError("index can't contain negative values")
     return width

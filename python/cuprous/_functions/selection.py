@@ -129,6 +129,8 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
 
     Raises
     ------
+    TypeError
+        If `arr` is not an array.
     ValueError
         If there are no values but the mask has true elements.
 
@@ -143,6 +145,8 @@ def place(arr: ndarray, mask: ArrayLike, vals: ArrayLike) -> None:
     >>> a
     array([0, 1, 2, 7, 8])
     """
+    if not isinstance(arr, ndarray):
+        raise TypeError(f"place() argument 1 must be cuprous.ndarray, not {type(arr).__name__}")
     where = astype(array(mask), "bool").reshape(-1)
     values = _values(vals, arr.dtype_name).reshape(-1)
     if where.size != arr.size:

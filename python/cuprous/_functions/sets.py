@@ -77,6 +77,8 @@ def unique(
     (array([1, 3]), array([1, 2]))
     """
     ar = array(ar)
+    if isinstance(axis, float):
+        raise TypeError("integer argument expected, got float")
     if axis is not None and normalize_axis(axis, ar.ndim) >= 0 and ar.ndim > 1:
         return _unique_slices(ar, return_index, return_inverse, return_counts, normalize_axis(axis, ar.ndim))
     flat = ar.reshape(-1)

@@ -29,7 +29,7 @@ def _check(kind: str | None, order: Any, stable: bool | None) -> None:
         if kind[:1].lower() not in _KINDS:  # NumPy compares the first letter only
             raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got '{kind}')")
     if stable is not None and kind is not None:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
 
 
 def _along(function: Any, a: ArrayLike, axis: Axis) -> ndarray:

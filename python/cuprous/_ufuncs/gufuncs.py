@@ -390,4 +390,10 @@ def vecmat(
     return call(_VECMAT, x1, x2, out, casting, order, dtype, subok, axes, axis, keepdims)
 
 
+for _function, _signature in (
+    (matmul, "(n?,k),(k,m?)->(n?,m?)"), (vecdot, _VECDOT.signature), (matvec, _MATVEC.signature),
+    (vecmat, _VECMAT.signature),
+):  # fmt: skip
+    vars(_function).update(nin=2, nout=1, nargs=3, identity=None, signature=_signature)
+
 __all__ = ["matmul", "matvec", "vecdot", "vecmat"]

@@ -103,9 +103,14 @@ def take_outs(name: str, nin: int, nout: int, args: tuple[Any, ...], kwargs: dic
         raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
     if not nin <= len(args) <= nin + nout:
         counts = f"from {nin} to {nin + nout}"
-        raise TypeError(f"{name}() takes {counts} positional arguments but {len(args)} were given")
+        verb = "was" if len(args) == 1 else "were"
+        raise TypeError(f"{name}() takes {counts} positional arguments but {len(args)} {verb} given")
     outs = args[nin:]
+    if any(x is ... for x in outs):
+        raise TypeError("out=... is only allowed as a keyword argument.")
     given = kwargs.get("out")
+    if given is ...:  # an array also for 0-d results, which all results are
+        given = None
     if outs and given is not None:
         raise TypeError("cannot specify 'out' as both a positional and keyword argument")
     if given is not None:
@@ -163,11 +168,72 @@ def check_loop(name: str, requested: str | None, found: str) -> None:
         raise TypeError(f"No loop matching the specified signature and casting was found for ufunc {name}")
 
 
-def signature_dtype(kwargs: dict[str, Any]) -> Any:
+def _loop_of(name: str, nin: int, nout: int, signature: Any) -> list[str | None]:
+    """Returns the dtypes of operands and results that `signature=` gives, None for those that it leaves open.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As NumPy, for another form.
+    """
+    count = nin + nout
+    if isinstance(signature, str):
+        before, arrow, after = signature.partition("->")
+        if not arrow and len(signature) == 1:
+            raise TypeError("Use `dtype` or  fill the tuple with more than one 'None'.")
+        if not arrow or (len(before), len(after)) != (nin, nout):
+            raise ValueError(f"a type-string for {name}, {nin} typecode(s) before and {nout} after the -> sign")
+        signature = (*before, *after)
+    elif not isinstance(signature, tuple):
+        raise TypeError("the signature object to ufunc must be a string or a tuple.")
+    if len(signature) == 1 and count > 1:
+        raise TypeError("Use `dtype` or  fill the tuple with more than one 'None'.")
+    if len(signature) != count:
+        raise ValueError(f"a type-tuple must be specified of length {count} for ufunc '{name}'")
+    instances = (t() if isinstance(t, type) and t.__module__ == "numpy.dtypes" else t for t in signature)
+    return [None if t is None else dtypes.name_of(t) for t in instances]
+
+
+def signature_dtype(
+    ufunc: Any, args: tuple[Any, ...], kwargs: dict[str, Any], casting: str
+) -> tuple[tuple[Any, ...], Any, list[str | None]]:
+    """Returns the operands, cast to those of `signature=`, the dtype given by `dtype=` and those required of results.
+
+    Raises
+    ------
+    TypeError
+        If two of `signature`, `sig` and `dtype` are given, or the operands cannot be cast.
+    """
+    name, nin, dtype = ufunc.__name__, ufunc.nin, kwargs.get("dtype")
+    if kwargs.get("signature") is not None and kwargs.get("sig") is not None:
+        raise TypeError("cannot specify both 'sig' and 'signature'")
     signature = kwargs.get("signature", kwargs.get("sig"))
-    if signature is not None:
-        raise NotImplementedError(f"signature={signature!r} is not supported; use dtype=")
-    return kwargs.get("dtype")
+    if signature is None:
+        return args, dtype, []
+    if dtype is not None:
+        raise TypeError("cannot specify both 'signature' and 'dtype'")
+    loop = _loop_of(name, nin, ufunc.nout, signature)
+    known = {t for t in loop[:nin] if t is not None}
+    if not known:  # only results are given, as by `dtype=`
+        return args, loop[nin] if ufunc.nout == 1 else None, loop[nin:]
+    if len(known) == 1:
+        loop[:nin] = [t or next(iter(known)) for t in loop[:nin]]
+    cast = []
+    for i, (x, own) in enumerate(zip(args, loop, strict=False)):
+        if own is None:
+            cast.append(x)
+            continue
+        given = x if isinstance(x, ndarray) else array(x)
+        if hasattr(x, "dtype") or dtypes.kind(own) in _NARROWER.get(type(x), ""):
+            check_casting(given.dtype_name, own, casting, f"ufunc '{name}' input {i}")
+        cast.append(astype(given, own))
+    return tuple(cast), None, loop[nin:]
+
+
+def check_results(name: str, required: list[str | None], *results: ndarray) -> None:
+    """Raises TypeError if results do not have the dtypes that `signature=` requires."""
+    for own, result in zip(required, results, strict=False):
+        check_loop(name, own, result.dtype_name)
 
 
 def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ndarray:
@@ -180,7 +246,7 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
         return override
     args = tuple(as_operands(args))
     where, casting, order = keywords(args, kwargs)
-    dtype = signature_dtype(kwargs)
+    args, dtype, required = signature_dtype(ufunc, args, kwargs, casting)
     if dtype is not None and _natural_dtype(name, args) == dtypes.name_of(dtype):
         dtype = None  # the default loop returns it: bool for comparisons, real for magnitudes of complex numbers
     if name == "absolute" and dtype is not None and isinstance(args[0], ndarray):
@@ -203,7 +269,51 @@ def call(ufunc: _core.ufunc, args: tuple[Any, ...], kwargs: dict[str, Any]) -> n
             loop_dtype(name, args, loop, casting)
     result = _core.map(name, *args, dtype=requested)
     check_loop(name, requested, result.dtype_name)
+    check_results(name, required, result)
     return finish(name, result, out, where, order, casting)
+
+
+def resolve_dtypes(
+    self: Any, dtypes: tuple[Any, ...], *, signature: Any = None, casting: str | None = None, reduction: bool = False
+) -> tuple[Any, ...]:
+    """Returns the dtypes in which a call computes, of the operands and the results, by NumPy's rules.
+
+    Parameters
+    ----------
+    dtypes : tuple of dtypes
+        The dtypes of the operands and results; `int`, `float` or `complex` for a Python number, None for a result that
+        is not given.
+    signature : tuple of dtypes, optional
+        Dtypes that are required.
+    casting : str, optional
+        The rule for casts, by default "same_kind".
+    reduction : bool, default False
+        Whether the call is a reduction, whose first dtype is that of the result or None.
+
+    Returns
+    -------
+    tuple of dtypes
+        The dtypes.
+
+    Raises
+    ------
+    TypeError
+        If the ufunc does not support the dtypes.
+
+    Examples
+    --------
+    >>> cp.add.resolve_dtypes((np.dtype("i4"), np.dtype("f4"), None))
+    (dtype('float64'), dtype('float64'), dtype('float64'))
+    """
+    import numpy as np
+
+    theirs = getattr(np, self.__name__, None)
+    if theirs is None:
+        raise NotImplementedError(f"[resolve_dtypes] NumPy has no ufunc {self.__name__!r}")
+    given = {"signature": signature, "casting": casting}
+    options = {name: value for name, value in given.items() if value is not None}
+    found: tuple[Any, ...] = theirs.resolve_dtypes(dtypes, reduction=reduction, **options)
+    return found
 
 
 def types(self: Any) -> list[str]:

@@ -12,9 +12,11 @@ from cuprous._ufuncs.methods import (
     CallSignature,
     Documentation,
     check_loop,
+    check_results,
     finish,
     keywords,
     loop_dtype,
+    resolve_dtypes,
     signature_dtype,
     take_outs,
     types,
@@ -30,6 +32,7 @@ class TwoOutputs:
     identity = None
     types = property(types)
     ntypes = property(lambda self: len(self.types))
+    resolve_dtypes = resolve_dtypes
 
     def __init__(self, name: str, nin: int, compute: Callable[..., tuple[ndarray, ndarray]], doc: str) -> None:
         self.__name__ = self.__qualname__ = name
@@ -47,9 +50,11 @@ class TwoOutputs:
             return override
         args = tuple(as_operands(args))
         where, casting, order = keywords(args, kwargs)
-        dtype = loop_dtype(name, args, signature_dtype(kwargs), casting)
+        args, dtype, required = signature_dtype(self, args, kwargs, casting)
+        dtype = loop_dtype(name, args, dtype, casting)
         first, second = self._compute(*args, dtype=dtype)
         check_loop(name, dtype, first.dtype_name)
+        check_results(name, required, first, second)
         return (
             finish(name, first, outs[0], where, order, casting),
             finish(name, second, outs[1], where, order, casting),

@@ -7,6 +7,15 @@ from cuprous._common.casting import astype
 from cuprous.fft import _transforms
 
 
+def written(out: ndarray | None, result: ndarray) -> ndarray:
+    """Writes a transform to `out`, if it is given."""
+    if out is not None and not isinstance(out, ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    if out is not None and out.shape != result.shape:
+        raise ValueError("output array has wrong shape.")
+    return write_exactly(out, result, "fft")
+
+
 def _along(
     kernel: _transforms.Kernel, forward: bool, a: ArrayLike, n: int | None, axis: int, norm: str | None,
     out: ndarray | None,
@@ -16,7 +25,7 @@ def _along(
     result = kernel(a, (n,), (normalize_axis(axis, a.ndim),), forward, norm)
     if a.dtype_name in ("float16", "bfloat16") and result.dtype_name == "float32":
         result = astype(result, a.dtype_name)
-    return result if out is None else write_exactly(out, result, "fft")
+    return written(out, result)
 
 
 def fft(

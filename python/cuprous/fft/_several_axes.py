@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis, write_exactly
+from cuprous._common.arguments import ArrayLike, array, ndarray, normalize_axis
 from cuprous.fft import _transforms
-from cuprous.fft._one_axis import fft, ifft, irfft, rfft
+from cuprous.fft._one_axis import fft, ifft, irfft, rfft, written
 
 #: A sequence of points along axes: -1 for all of them, None for the transform's own default.
 Points = Sequence[Any]
@@ -36,7 +36,12 @@ def _axes_and_points(
     if len(s) != len(axes):
         raise ValueError("Shape and axes have different lengths.")
     if None in s:
-        warnings.warn("`None` values in `s` are deprecated (in NumPy 2.0)", DeprecationWarning, stacklevel=4)
+        warnings.warn(
+            "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will raise an error in a "
+            "future version of NumPy.",
+            DeprecationWarning,
+            stacklevel=4,
+        )
     return [a.shape[i] if n == -1 else n for n, i in zip(s, axes, strict=True)], axes
 
 
@@ -102,7 +107,7 @@ def fftn(
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, True, a, points, axes, norm)
-    return write_exactly(out, _one_by_one(fft, a, points[::-1], axes[::-1], norm) if result is None else result, "fft")
+    return written(out, _one_by_one(fft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def ifftn(
@@ -147,7 +152,7 @@ def ifftn(
     a = array(a)
     points, axes = _axes_and_points(a, s, axes)
     result = _all_at_once(_transforms.complex_to_complex, False, a, points, axes, norm)
-    return write_exactly(out, _one_by_one(ifft, a, points[::-1], axes[::-1], norm) if result is None else result, "fft")
+    return written(out, _one_by_one(ifft, a, points[::-1], axes[::-1], norm) if result is None else result)
 
 
 def rfftn(
@@ -194,7 +199,7 @@ def rfftn(
     result = _all_at_once(_transforms.real_to_half, True, a, points, axes, norm)
     if result is None:
         result = _one_by_one(fft, rfft(a, points[-1], axes[-1], norm), points[-2::-1], axes[-2::-1], norm)
-    return write_exactly(out, result, "fft")
+    return written(out, result)
 
 
 def irfftn(
@@ -241,7 +246,7 @@ def irfftn(
     result = _all_at_once(_transforms.half_to_real, False, a, points, axes, norm)
     if result is None:
         result = irfft(_one_by_one(ifft, a, points[:-1], axes[:-1], norm), points[-1], axes[-1], norm)
-    return write_exactly(out, result, "fft")
+    return written(out, result)
 
 
 def fft2(

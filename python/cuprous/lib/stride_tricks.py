@@ -89,7 +89,10 @@ def sliding_window_view(
            [2, 3, 4]])
     """
     x = array(x)
-    windows = as_shape(window_shape)
+    try:
+        windows = as_shape(window_shape)
+    except ValueError:
+        raise ValueError("`window_shape` cannot contain negative values") from None
     if axis is None:
         axes = tuple(range(x.ndim))
         if len(windows) != len(axes):

@@ -13,7 +13,7 @@ from typing import Any
 from cuprous import _core, _exports
 from cuprous._core import Tensor
 from cuprous.torch import (
-    _alternative_names,  # noqa: F401 - imports of modules under PyTorch's names
+    _alternative_names,
     _checks,
     _creation,
     _diagonals,
@@ -137,3 +137,4 @@ __all__ = [
     "set_grad_enabled", "set_printoptions", "utils", "version",
 ]  # fmt: skip
 __all__ += ["distributed", "futures", "load", "profiler", "save", "serialization"]  # noqa: F405
+_alternative_names.complete_loaded()

@@ -6,7 +6,7 @@ A package assigns such a module to an attribute, or it is a placeholder. The fin
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -29,6 +29,44 @@ class _Finder:
         if found.__spec__ is None:
             found.__dict__["__spec__"] = module.__spec__  # without which `importlib.util.find_spec` fails
         sys.modules[module.__name__] = found
+        path = module.__name__.removeprefix("cuprous.torch.")
+        if path in _placeholders.INCOMPLETE and path not in _complete:
+            _complete.add(path)
+            _placeholders.complete(found, path)
+
+
+#: The modules that have the placeholders of their further names.
+_complete: set[str] = set()
+
+
+class _Completer:
+    """Loads modules of `cuprous.torch` that have further names."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        name = fullname.removeprefix("cuprous.torch.")
+        if not fullname.startswith("cuprous.torch.") or name not in _placeholders.INCOMPLETE:
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            _complete.add(name)
+            _placeholders.complete(module, name)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def complete_loaded() -> None:
+    """Gives the modules that are loaded already the placeholders of their further names."""
+    for path in _placeholders.INCOMPLETE - _complete:
+        module = sys.modules.get(f"cuprous.torch.{path}".rstrip("."))
+        if module is not None:
+            _complete.add(path)
+            _placeholders.complete(module, path)
 
 
 def _attribute(path: str) -> ModuleType | None:
@@ -40,3 +78,4 @@ def _attribute(path: str) -> ModuleType | None:
 
 
 sys.meta_path.append(_Finder())
+sys.meta_path.insert(0, _Completer())

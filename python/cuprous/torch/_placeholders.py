@@ -8,9 +8,12 @@ raise AttributeError.
 from __future__ import annotations
 
 import functools
+import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
+from cuprous.torch import _further_names
 from cuprous.torch._unsupported_parts import ANSWERS, NAMES, PARTS, Part
 
 
@@ -54,14 +57,35 @@ class _Placeholder(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self._path}.{name}"
+        value: Any
+        if self._path in _further_names.MODULES and (value := _of_package(self._path, name)) is not None:
+            self.__dict__[name] = value
+            return value
         if name in self._part.names.split():
-            value: Any = unsupported_name(path, self._part.reason)
+            value = unsupported_name(path, self._part.reason)
         elif (value := find(path)) is None:
             raise UnsupportedError(f"[torch.{path}] is not supported: {self._part.reason}")
         self.__dict__[name] = value
         return value
 
 
+def _of_package(path: str, name: str) -> Any:
+    """Returns a name of PyTorch's module `path` that Cuprous has in a package around it, or None."""
+    while path:
+        path = path.rpartition(".")[0]
+        package = sys.modules.get(f"cuprous.torch.{path}".rstrip("."))
+        value = getattr(package, name, None)
+        if value is not None and not isinstance(value, (ModuleType, _Unsupported)):
+            return value
+    return None
+
+
+#: The modules around those of the further names.
+_PACKAGES = {path.rpartition(".")[0] for path in _further_names.MODULES}
+_PACKAGES |= {path.rpartition(".")[0] for path in _PACKAGES}
+_FURTHER = _PACKAGES | _further_names.MODULES.keys()
+#: Paths of modules that Cuprous has in part.
+INCOMPLETE = NAMES.keys() | _further_names.NAMES.keys() | _PACKAGES
 _modules: dict[str, ModuleType] = {}
 
 
@@ -69,6 +93,8 @@ def find(path: str) -> ModuleType | None:
     """Returns the placeholder module for a path below `torch`, or None if there is no such part."""
     if path in PARTS and path not in _modules:
         _modules[path] = _Placeholder(path, PARTS[path])
+    elif path in _FURTHER and path not in _modules:
+        _modules[path] = _Placeholder(path, Part(_further_names.REASON, _further_names.MODULES.get(path, "")))
     return _modules.get(path)
 
 
@@ -87,7 +113,26 @@ def get(module: str, name: str) -> Any:
     for reason, names in NAMES.get(module, {}).items():
         if name in names.split():
             return unsupported_name(path, reason)
+    if name in _further_names.NAMES.get(module, "").split():
+        return unsupported_name(path, _further_names.REASON)
     raise AttributeError(f"module 'torch{module and '.'}{module}' has no attribute {name!r}")
 
 
-__all__ = ["UnsupportedError", "find", "get", "unsupported_name"]
+def complete(module: ModuleType, path: str) -> None:
+    """Gives a module the placeholders of its further names. `path` is PyTorch's path of the module below `torch`."""
+    own: Callable[[str], Any] | None = vars(module).get("__getattr__")
+
+    def getattr_(name: str) -> Any:
+        if own is None:
+            return get(path, name)
+        try:
+            return own(name)
+        except AttributeError:
+            return get(path, name)
+
+    vars(module)["__getattr__"] = getattr_
+    if path in _PACKAGES:
+        vars(module).setdefault("__path__", [])
+
+
+__all__ = ["INCOMPLETE", "UnsupportedError", "complete", "find", "get", "unsupported_name"]

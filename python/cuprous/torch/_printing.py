@@ -154,13 +154,22 @@ def values(self: Tensor, prefix: str = "", threshold: float | None = None) -> st
     return _lines(host, self.dims, form, len(prefix))
 
 
+def _node(self: Tensor) -> str | None:
+    """Returns the text of the node that computed a tensor, or None for a leaf."""
+    try:
+        return None if self.grad_fn is None else repr(self.grad_fn)
+    except RuntimeError:  # a view of a value that has been written to since
+        return "<Invalid>"
+
+
 def html(self: Tensor) -> str | None:
     """Returns a tensor as HTML: shape, dtype, device, gradient and values. A number has no HTML but its text."""
     if not self.ndim:
         return None
     notes = [about(self, tuple(self.dims))]
-    if self.grad_fn is not None:
-        notes.append(f"grad_fn={self.grad_fn!r}")
+    node = _node(self)
+    if node is not None:
+        notes.append(f"grad_fn={node}")
     elif self.requires_grad:
         notes.append("requires_grad=True")
     index, where = first_block(self.ndim, self.numel())
@@ -185,8 +194,9 @@ def text(self: Tensor, prefix: str = "tensor(", contents: str | None = None) -> 
         if name not in (default, "int64", "bool", "complex128" if default == "float64" else "complex64"):
             suffixes.append(f"dtype=torch.{name}")
         body = values(self, prefix) if contents is None else contents
-    if self.grad_fn is not None:
-        suffixes.append(f"grad_fn={self.grad_fn!r}")
+    node = _node(self)
+    if node is not None:
+        suffixes.append(f"grad_fn={node}")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
     return joined(prefix + body, suffixes)

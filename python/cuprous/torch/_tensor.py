@@ -340,12 +340,10 @@ def new(self: Tensor, *args: Any) -> Tensor:
 
 
 def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..., Tensor]:
-    view = getattr(_shape, name)
+    view = _shape.METHODS[name]
 
     def change(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if self.requires_grad and _core.is_grad_enabled():
-            raise NotImplementedError(f"[{name}_] is not supported for tensors that require grad; use x = x.{name}()")
-        self.data = view(self.detach(), *args, **kwargs)
+        self._become_view(view(self, *args, **kwargs))
         return self
 
     change.forwards_to = view  # type: ignore[attr-defined]  # whose names of parameters it takes
@@ -369,8 +367,8 @@ def _viewed(name: str, extents: str, arguments: str, result: str) -> Callable[..
 
     Raises
     ------
-    NotImplementedError
-        For a tensor that requires gradients.
+    RuntimeError
+        For a leaf that requires gradients, while gradients are recorded.
 
     Examples
     --------
@@ -556,6 +554,8 @@ _METHODS = by_name(
     in_place(_diagonals.triu, "torch.ones(2, 2).triu_() -> tensor([[1., 1.],\n                [0., 1.]])"),
     _viewed("squeeze", "2, 1", "", "2"), _viewed("unsqueeze", "2, 3", "0", "1, 2, 3"),
     _viewed("transpose", "2, 3", "0, 1", "3, 2"), _viewed("t", "2, 3", "", "3, 2"),
+    _viewed("swapaxes", "2, 3", "0, 1", "3, 2"), _viewed("swapdims", "2, 3", "0, 1", "3, 2"),
+    _viewed("as_strided", "4", "(2,), (2,)", "2"),
 ) | {
     "bernoulli": _random_numbers.bernoulli, "__repr__": _printing.text, "__str__": _printing.text,
     "_repr_html_": _printing.html,

@@ -459,9 +459,12 @@ pub(crate) fn t_adam(
             None => p.grad().ok_or_else(|| PyValueError::new_err("[adam] a parameter has no gradient"))?.array,
         };
         let mut row: SmallVec<[Array; 5]> = SmallVec::new();
+        p.count_write();
         row.extend([p.array, gradient]);
         for states in [Some(means), Some(squares), tops].into_iter().flatten() {
-            row.push(states.get_item(k)?.cast::<PyTensor>()?.get().array());
+            let state = states.get_item(k)?.cast::<PyTensor>()?.get().tensor();
+            state.count_write();
+            row.push(state.array);
         }
         arrays.push(row);
     }

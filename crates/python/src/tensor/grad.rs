@@ -279,8 +279,88 @@ impl PyTensor {
     /// >>> x.is_leaf, (2 * x).is_leaf
     /// (True, False)
     #[getter]
-    fn is_leaf(&self) -> bool {
-        self.lock().is_leaf()
+    fn is_leaf(&self) -> PyResult<bool> {
+        let tensor = self.lock();
+        tensor.check_position().or_raise()?;
+        Ok(tensor.is_leaf())
+    }
+
+    /// How often the tensor was written to in place. Views and `detach()` share the count.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = torch.zeros(2)
+    /// >>> _ = x.add_(1)
+    /// >>> x._version, x[:1]._version
+    /// (1, 1)
+    #[getter(_version)]
+    fn version(&self) -> u32 {
+        self.lock().version()
+    }
+
+    /// The tensor of which this one is a view; None for a tensor that is not a view.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = torch.zeros(2)
+    /// >>> x._base, x[:1]._base
+    /// (None, tensor([0., 0.]))
+    #[getter(_base)]
+    fn base(&self) -> Option<PyTensor> {
+        let tensor = self.lock();
+        tensor.is_view().then(|| PyTensor::wrap(tensor.base()))
+    }
+
+    /// Returns true for a view of another tensor.
+    ///
+    /// Returns
+    /// -------
+    /// bool
+    ///
+    /// Examples
+    /// --------
+    /// >>> torch.zeros(2)[:1]._is_view()
+    /// True
+    #[pyo3(name = "_is_view")]
+    fn is_view(&self) -> bool {
+        self.lock().is_view()
+    }
+
+    /// Counts a write in place.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = torch.zeros(2)
+    /// >>> x._count_write()
+    /// >>> x._version
+    /// 1
+    #[pyo3(name = "_count_write")]
+    fn count_write(&self) {
+        self.lock().count_write();
+    }
+
+    /// Makes the object show what a view of it shows: for methods such as `unsqueeze_`.
+    ///
+    /// Parameters
+    /// ----------
+    /// view : Tensor
+    ///     A view of the tensor.
+    ///
+    /// Raises
+    /// ------
+    /// RuntimeError
+    ///     For a leaf that requires a gradient, while gradients are recorded.
+    ///
+    /// Examples
+    /// --------
+    /// >>> x = torch.zeros(2)
+    /// >>> x._become_view(x[None])
+    /// >>> x.shape
+    /// torch.Size([1, 2])
+    #[pyo3(name = "_become_view")]
+    fn become_view(&self, view: &PyTensor) -> PyResult<()> {
+        let view = view.tensor();
+        self.lock().become_view(view).or_raise()
     }
 
     /// The node of the graph that computed the tensor; None for a leaf.
@@ -291,14 +371,14 @@ impl PyTensor {
     /// >>> x.grad_fn is None
     /// True
     #[getter]
-    fn grad_fn(&self) -> Option<PyNode> {
+    fn grad_fn(&self) -> PyResult<Option<PyNode>> {
         let tensor = self.tensor();
-        if tensor.is_leaf() {
-            return None;
-        }
-        let head = tensor.source()?;
-        let is_view = head.node.is_leaf();
-        Some(PyNode { head, is_view })
+        tensor.check_position().or_raise()?;
+        let head = if tensor.is_leaf() { None } else { tensor.source() };
+        Ok(head.map(|head| {
+            let is_view = head.node.is_leaf();
+            PyNode { head, is_view }
+        }))
     }
 
     /// The gradient that backward passes accumulated; None without one.
@@ -328,7 +408,7 @@ impl PyTensor {
     /// False
     #[getter]
     fn get_data(&self) -> PyTensor {
-        PyTensor::wrap(self.tensor().detach())
+        PyTensor::wrap(Tensor::new(self.array()))
     }
 
     #[setter]

@@ -50,7 +50,7 @@ fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
 pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[Value]) -> PyResult<()> {
     let target = target.tensor();
     let write = || -> Result<()> {
-        ops::check_write(&target)?;
+        target.check_write()?;
         let mut args: smallvec::SmallVec<[Arg; 3]> = smallvec::smallvec![Arg::Tensor(&target)];
         args.extend(others.iter().map(Value::arg));
         assign(&target, &ops::map(fun, &args, None)?)

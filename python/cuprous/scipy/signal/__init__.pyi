@@ -69,6 +69,7 @@ from cuprous.scipy.signal._peaks import argrelmin as argrelmin
 from cuprous.scipy.signal._peaks import find_peaks as find_peaks
 from cuprous.scipy.signal._peaks import peak_prominences as peak_prominences
 from cuprous.scipy.signal._peaks import peak_widths as peak_widths
+from cuprous.scipy.signal._periods import lombscargle as lombscargle
 from cuprous.scipy.signal._prototypes import besselap as besselap
 from cuprous.scipy.signal._prototypes import buttap as buttap
 from cuprous.scipy.signal._prototypes import cheb1ap as cheb1ap
@@ -227,6 +228,7 @@ __all__ = [
     "lfilter",
     "lfilter_zi",
     "lfiltic",
+    "lombscargle",
     "lp2bp",
     "lp2bp_zpk",
     "lp2bs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cuprous._core import Node, Tensor
@@ -115,10 +115,29 @@ def register_multi_grad_hook(
     return RemovableHandle(remove)
 
 
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Counts a write in place, for functions that write to the memory of tensors by other means.
+
+    Parameters
+    ----------
+    tensor : Tensor or iterable of Tensors
+        The tensors.
+
+    Examples
+    --------
+    >>> x = torch.zeros(2)
+    >>> torch.autograd.graph.increment_version(x)
+    >>> x._version
+    1
+    """
+    for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        one._count_write()
+
+
 if not TYPE_CHECKING:  # type checkers refuse names that do not exist
 
     def __getattr__(name: str) -> Any:
         return _placeholders.get("autograd.graph", name)
 
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "register_multi_grad_hook", "save_on_cpu"]
+__all__ = ["Node", "disable_saved_tensors_hooks", "increment_version", "register_multi_grad_hook", "save_on_cpu"]

@@ -6,6 +6,7 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse.linalg._eigen import ArpackError, ArpackNoConvergence, eigsh, svds
+from cuprous.scipy.sparse.linalg._factors import SuperLU, factorized, splu, spsolve_triangular
 from cuprous.scipy.sparse.linalg._interface import LinearOperator, aslinearoperator
 from cuprous.scipy.sparse.linalg._iterative import bicgstab, cg, cgs, gmres, minres
 from cuprous.scipy.sparse.linalg._least_squares import lsmr, lsqr
@@ -17,7 +18,7 @@ _ITERATE = "use cg, gmres or bicgstab"
 _DENSE = "use cuprous.linalg on A.toarray()"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
-    **dict.fromkeys(("factorized", "spilu", "splu", "spsolve_triangular", "SuperLU", "use_solver"), _ITERATE),
+    **dict.fromkeys(("spilu", "use_solver"), _ITERATE),
     **dict.fromkeys(("bicg", "gcrotmk", "lgmres", "qmr", "tfqmr"), _ITERATE),
     **dict.fromkeys(("expm", "expm_multiply", "funm_multiply_krylov", "inv", "is_sptriangular", "spbandwidth"), _DENSE),
     "LaplacianNd": "use kronsum",
@@ -31,6 +32,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "ArpackError", "ArpackNoConvergence", "LinearOperator", "aslinearoperator", "bicgstab", "cg", "cgs", "eigsh",
-    "gmres", "lobpcg", "lsmr", "lsqr", "matrix_power", "minres", "norm", "spsolve", "svds",
+    "ArpackError", "ArpackNoConvergence", "LinearOperator", "SuperLU", "aslinearoperator", "bicgstab", "cg", "cgs",
+    "eigsh", "factorized", "gmres", "lobpcg", "lsmr", "lsqr", "matrix_power", "minres", "norm", "splu", "spsolve",
+    "spsolve_triangular", "svds",
 ]  # fmt: skip

@@ -4,6 +4,10 @@ from cuprous.scipy.sparse.linalg._eigen import ArpackError as ArpackError
 from cuprous.scipy.sparse.linalg._eigen import ArpackNoConvergence as ArpackNoConvergence
 from cuprous.scipy.sparse.linalg._eigen import eigsh as eigsh
 from cuprous.scipy.sparse.linalg._eigen import svds as svds
+from cuprous.scipy.sparse.linalg._factors import SuperLU as SuperLU
+from cuprous.scipy.sparse.linalg._factors import factorized as factorized
+from cuprous.scipy.sparse.linalg._factors import splu as splu
+from cuprous.scipy.sparse.linalg._factors import spsolve_triangular as spsolve_triangular
 from cuprous.scipy.sparse.linalg._interface import LinearOperator as LinearOperator
 from cuprous.scipy.sparse.linalg._interface import aslinearoperator as aslinearoperator
 from cuprous.scipy.sparse.linalg._iterative import bicgstab as bicgstab
@@ -22,11 +26,13 @@ __all__ = [
     "ArpackError",
     "ArpackNoConvergence",
     "LinearOperator",
+    "SuperLU",
     "aslinearoperator",
     "bicgstab",
     "cg",
     "cgs",
     "eigsh",
+    "factorized",
     "gmres",
     "lobpcg",
     "lsmr",
@@ -34,6 +40,8 @@ __all__ = [
     "matrix_power",
     "minres",
     "norm",
+    "splu",
     "spsolve",
+    "spsolve_triangular",
     "svds",
 ]
