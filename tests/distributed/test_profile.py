@@ -23,6 +23,7 @@ def test_waits_for_late_ranks_do_not_count_as_python() -> None:
         _PROFILE
         + """
     x, y = torch.ones(1000), torch.ones(500)
+    dist.all_reduce(torch.ones(1000))  # plans, so that the ranks begin together
     with cp.profile() as p:
         for step in range(3):
             if rank == 1:
@@ -78,7 +79,10 @@ def test_a_step_of_ddp_shows_its_buckets_and_its_wait() -> None:
             model(x).sum().backward()
             opt.step()
             model.module.bias[0].item()
-        assert (p.total.collectives, p.total.collective_bytes) == (1, 4 * 1010), p.total
-        assert rank or 0.15 <= p.total.rank_wait_time <= p.total.wall, (p.total, str(p))
+        total = p.total
+        assert (total.collectives, total.collective_bytes) == (1, 4 * 1010), total
+        # However long planning takes on a busy machine: most of the rest of 250 ms is spent waiting.
+        rest = total.wall - total.plan_time - total.run_time
+        assert rank or rest / 2 - 0.05 <= total.rank_wait_time <= total.wall, (total, str(p))
     """.replace("\n    ", "\n")
     )
