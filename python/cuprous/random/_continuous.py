@@ -180,6 +180,10 @@ class Continuous:
         ValueError
             For a negative scalar `sigma`.
 
+        See Also
+        --------
+        random.normal, random.multivariate_normal, random.wald
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -252,6 +256,10 @@ class Continuous:
         ValueError
             For a scalar parameter that is not positive.
 
+        See Also
+        --------
+        random.beta, random.dirichlet, random.gamma, random.noncentral_chisquare, random.f
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -288,6 +296,10 @@ class Continuous:
         ------
         ValueError
             For a scalar parameter out of its range.
+
+        See Also
+        --------
+        random.f, random.noncentral_f, random.standard_t, random.chisquare
 
         Examples
         --------
@@ -371,6 +383,10 @@ class Continuous:
         ValueError
             For a scalar parameter out of its range.
 
+        See Also
+        --------
+        random.standard_t, random.chisquare, random.noncentral_chisquare, random.f
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -406,6 +422,10 @@ class Continuous:
         ------
         ValueError
             For a scalar that is not positive.
+
+        See Also
+        --------
+        random.chisquare, random.noncentral_chisquare, random.f, random.noncentral_f, random.standard_normal
 
         Examples
         --------
@@ -443,6 +463,10 @@ class Continuous:
         ValueError
             For a scalar parameter that is not positive.
 
+        See Also
+        --------
+        random.dirichlet, random.gamma, random.chisquare
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -478,6 +502,10 @@ class Continuous:
         ValueError
             For a negative scalar.
 
+        See Also
+        --------
+        random.laplace, random.weibull, random.rayleigh, random.pareto
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -510,6 +538,10 @@ class Continuous:
         ------
         ValueError
             For a negative scalar `scale`.
+
+        See Also
+        --------
+        random.weibull, random.rayleigh, random.pareto, random.exponential
 
         Examples
         --------
@@ -623,6 +655,10 @@ class Continuous:
         ValueError
             For a negative scalar.
 
+        See Also
+        --------
+        random.pareto, random.exponential, random.laplace, random.weibull
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -695,6 +731,10 @@ class Continuous:
         ValueError
             For a scalar that is not positive.
 
+        See Also
+        --------
+        random.exponential, random.laplace, random.weibull, random.rayleigh
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -727,6 +767,10 @@ class Continuous:
         ValueError
             For a scalar that is not positive.
 
+        See Also
+        --------
+        random.triangular, random.uniform
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -750,6 +794,10 @@ class Continuous:
         Returns
         -------
         ndarray
+
+        See Also
+        --------
+        random.standard_t, random.standard_normal
 
         Examples
         --------
@@ -785,6 +833,10 @@ class Continuous:
         ------
         ValueError
             For scalars in another order.
+
+        See Also
+        --------
+        random.uniform, random.power
 
         Examples
         --------
@@ -827,6 +879,10 @@ class Continuous:
         ------
         ValueError
             For a scalar that is not positive.
+
+        See Also
+        --------
+        random.lognormal, random.normal, random.multivariate_normal
 
         Examples
         --------

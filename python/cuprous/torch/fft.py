@@ -328,6 +328,10 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.fft.fftfreq, torch.fft.rfftfreq, torch.fft.ifftshift
+
     Examples
     --------
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
@@ -350,6 +354,10 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.fft.fftshift
 
     Examples
     --------

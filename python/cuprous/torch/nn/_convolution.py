@@ -338,6 +338,10 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     RuntimeError
         If the shapes of columns and windows do not match.
 
+    See Also
+    --------
+    torch.nn.functional.unfold
+
     Examples
     --------
     >>> F.fold(torch.ones(1, 12, 9), output_size=4, kernel_size=2).shape
