@@ -350,6 +350,10 @@ ValueError
 NotImplementedError
     For complex numbers, and for weights of a metric without them.
 
+See Also
+--------
+scipy.spatial.distance.cdist, scipy.spatial.distance.pdist
+
 Examples
 --------
 >>> cp.scipy.spatial.distance.{name}({example})
