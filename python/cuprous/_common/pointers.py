@@ -25,6 +25,10 @@ class MemoryPointer:
     offset : int, default 0
         Bytes from the array's first element.
 
+    See Also
+    --------
+    cuda.alloc
+
     Examples
     --------
     >>> x = cp.arange(3, dtype="float32")
@@ -316,6 +320,10 @@ def alloc(size: int) -> MemoryPointer:
     Returns
     -------
     MemoryPointer
+
+    See Also
+    --------
+    cuda.MemoryPointer
 
     Examples
     --------

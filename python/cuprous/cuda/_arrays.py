@@ -38,6 +38,10 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> A
     ndarray
         An array on the default device, or `to`.
 
+    See Also
+    --------
+    cuda.pinned_array, cuda.as_cuda_array, cuda.device_array, cuda.device_array_like
+
     Examples
     --------
     >>> cuda.to_device(np.arange(3))
@@ -85,6 +89,10 @@ def device_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
     NotImplementedError
         For `strides`.
 
+    See Also
+    --------
+    cuda.device_array_like, cuda.to_device, cuda.pinned_array, cuda.as_cuda_array
+
     Examples
     --------
     >>> cuda.device_array((2, 3), np.float32).shape
@@ -118,6 +126,10 @@ def device_array_like(ary: Any, stream: Any = 0) -> Any:
     Returns
     -------
     ndarray
+
+    See Also
+    --------
+    cuda.to_device, cuda.pinned_array, cuda.as_cuda_array, cuda.device_array
 
     Examples
     --------
@@ -156,6 +168,10 @@ def pinned_array(shape: Any, dtype: Any = float, strides: Any = None, order: str
     NotImplementedError
         For `strides`.
 
+    See Also
+    --------
+    cuda.as_cuda_array, cuda.device_array, cuda.device_array_like, cuda.to_device, cuda.pinned_array_like
+
     Examples
     --------
     >>> cuda.pinned_array(3).shape
@@ -181,6 +197,10 @@ def pinned_array_like(ary: Any) -> Any:
     numpy.ndarray
         A NumPy array.
 
+    See Also
+    --------
+    cuda.pinned, cuda.pinned_array
+
     Examples
     --------
     >>> cuda.pinned_array_like(np.ones((2, 3))).shape
@@ -201,6 +221,10 @@ def pinned(*arylist: Any) -> Iterator[None]:
     Returns
     -------
     context manager
+
+    See Also
+    --------
+    cuda.pinned_array, cuda.pinned_array_like
 
     Examples
     --------
@@ -238,6 +262,10 @@ def is_cuda_array(obj: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    cuda.from_cuda_array_interface, cuda.as_cuda_array
+
     Examples
     --------
     >>> cuda.is_cuda_array(np.ones(3))
@@ -267,6 +295,10 @@ def as_cuda_array(obj: Any, sync: bool = True) -> Any:
     ------
     TypeError
         If the object does not have the interface.
+
+    See Also
+    --------
+    cuda.device_array, cuda.device_array_like, cuda.to_device, cuda.pinned_array, cuda.is_cuda_array
 
     Examples
     --------
@@ -298,6 +330,10 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     ndarray
         An array on the same memory.
 
+    See Also
+    --------
+    cuda.as_cuda_array, cuda.is_cuda_array
+
     Examples
     --------
     >>> x = cp.arange(3)
@@ -321,6 +357,10 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
 def synchronize() -> None:
     """Submits the recorded operations and waits for them.
 
+    See Also
+    --------
+    cuda.stream, cuda.default_stream, cuda.external_stream
+
     Examples
     --------
     >>> cuda.synchronize()
@@ -334,6 +374,10 @@ def stream() -> Stream:
     Returns
     -------
     Stream
+
+    See Also
+    --------
+    cuda.default_stream, cuda.external_stream, cuda.synchronize
 
     Examples
     --------
@@ -349,6 +393,10 @@ def default_stream() -> Stream:
     Returns
     -------
     Stream
+
+    See Also
+    --------
+    cuda.external_stream, cuda.synchronize, cuda.stream
 
     Examples
     --------
@@ -373,6 +421,10 @@ def external_stream(ptr: int) -> ExternalStream:
     -------
     ExternalStream
 
+    See Also
+    --------
+    cuda.synchronize, cuda.stream, cuda.default_stream
+
     Examples
     --------
     >>> cuda.external_stream(0)
@@ -392,6 +444,10 @@ def event(timing: bool = True) -> Event:
     Returns
     -------
     Event
+
+    See Also
+    --------
+    cuda.event_elapsed_time, cuda.get_elapsed_time
 
     Examples
     --------
@@ -415,6 +471,10 @@ def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
     -------
     float
         A float, in milliseconds.
+
+    See Also
+    --------
+    cuda.get_elapsed_time, cuda.event
 
     Examples
     --------
@@ -466,6 +526,10 @@ def list_devices() -> _Devices:
     sequence of Gpus
         A sequence of `Gpu`.
 
+    See Also
+    --------
+    cuda.current_context, cuda.is_available, cuda.detect
+
     Examples
     --------
     >>> len(cuda.list_devices()) == cuda.runtime.getDeviceCount()
@@ -480,6 +544,10 @@ def get_current_device() -> Gpu:
     Returns
     -------
     Gpu
+
+    See Also
+    --------
+    cuda.get_device_id, cuda.select_device, cuda.get_device_properties
 
     Examples
     --------
@@ -505,6 +573,10 @@ def select_device(device_id: int) -> Gpu:
     ------
     CUDARuntimeError
         If there is no such GPU.
+
+    See Also
+    --------
+    cuda.get_device_properties, cuda.get_current_device, cuda.get_device_id
 
     Examples
     --------
@@ -610,6 +682,10 @@ def current_context(devnum: int | None = None) -> Context:
     Context
         A context, with `get_memory_info()` and `reset()`.
 
+    See Also
+    --------
+    cuda.is_available, cuda.detect, cuda.list_devices
+
     Examples
     --------
     >>> cuda.current_context().id
@@ -625,6 +701,10 @@ def detect() -> bool:
     -------
     bool
         True if a GPU can be used.
+
+    See Also
+    --------
+    cuda.list_devices, cuda.current_context, cuda.is_available
 
     Examples
     --------

@@ -16,6 +16,10 @@ def is_available() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    cuda.detect, cuda.list_devices, cuda.current_context
+
     Examples
     --------
     >>> cuda.is_available() == (cuda.runtime.getDeviceCount() > 0)
@@ -30,6 +34,10 @@ def get_device_id() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    cuda.select_device, cuda.get_device_properties, cuda.get_current_device
 
     Examples
     --------

@@ -676,6 +676,10 @@ def jit(
     TypingError, UnsupportedError
         If the function cannot be compiled, with the source location and what to do.
 
+    See Also
+    --------
+    cuda.reduce
+
     Examples
     --------
     >>> @cuda.jit

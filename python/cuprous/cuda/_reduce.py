@@ -104,6 +104,10 @@ def reduce(functor: Any) -> Reduce:
     -------
     Reduce
 
+    See Also
+    --------
+    cuda.jit
+
     Examples
     --------
     >>> @cuda.reduce

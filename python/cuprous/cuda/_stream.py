@@ -98,6 +98,10 @@ class Stream(_StreamBase):
     priority : int, optional
         Its priority; lower numbers come first.
 
+    See Also
+    --------
+    cuda.Event, cuda.ExternalStream
+
     Examples
     --------
     >>> with cuda.Stream() as stream:
@@ -134,6 +138,10 @@ class ExternalStream(_StreamBase):
         Its handle.
     device_id : int, default -1
         The number of its GPU, by default the current one.
+
+    See Also
+    --------
+    cuda.Stream, cuda.Event
 
     Examples
     --------
@@ -178,6 +186,10 @@ class Event:
         Whether the event measures no time.
     interprocess : bool, default False
         For CuPy's signature; only False.
+
+    See Also
+    --------
+    cuda.ExternalStream, cuda.Stream
 
     Examples
     --------
@@ -309,6 +321,10 @@ def get_elapsed_time(start_event: Event, end_event: Event) -> float:
     ------
     ValueError
         For an event that was created with `disable_timing=True`.
+
+    See Also
+    --------
+    cuda.event, cuda.event_elapsed_time
 
     Examples
     --------

@@ -44,6 +44,10 @@ def init_xoroshiro128p_state(states, index, seed):
     -------
     None
 
+    See Also
+    --------
+    cuda.random.create_xoroshiro128p_states, cuda.random.init_xoroshiro128p_states
+
     Examples
     --------
     >>> @cuda.jit
@@ -107,6 +111,10 @@ def xoroshiro128p_next(states, index):
     int
         A uint64.
 
+    See Also
+    --------
+    cuda.random.xoroshiro128p_jump
+
     Examples
     --------
     >>> @cuda.jit
@@ -160,6 +168,10 @@ def xoroshiro128p_jump(states, index):
     -------
     None
 
+    See Also
+    --------
+    cuda.random.xoroshiro128p_next
+
     Examples
     --------
     >>> @cuda.jit
@@ -189,6 +201,10 @@ def uint64_to_unit_float64(x):
     float
         A float64.
 
+    See Also
+    --------
+    cuda.random.uint64_to_unit_float32
+
     Examples
     --------
     >>> @cuda.jit
@@ -215,6 +231,10 @@ def uint64_to_unit_float32(x):
     -------
     float
         A float32.
+
+    See Also
+    --------
+    cuda.random.uint64_to_unit_float64
 
     Examples
     --------
@@ -244,6 +264,11 @@ def xoroshiro128p_uniform_float32(states, index):
     -------
     float
         A float32 in [0, 1].
+
+    See Also
+    --------
+    cuda.random.xoroshiro128p_uniform_float64, cuda.random.xoroshiro128p_normal_float32,
+    cuda.random.xoroshiro128p_normal_float64
 
     Examples
     --------
@@ -280,6 +305,11 @@ def xoroshiro128p_uniform_float64(states, index):
     float
         A float64 in [0, 1).
 
+    See Also
+    --------
+    cuda.random.xoroshiro128p_normal_float32, cuda.random.xoroshiro128p_normal_float64,
+    cuda.random.xoroshiro128p_uniform_float32
+
     Examples
     --------
     >>> @cuda.jit
@@ -314,6 +344,11 @@ def xoroshiro128p_normal_float32(states, index):
     -------
     float
         A float32.
+
+    See Also
+    --------
+    cuda.random.xoroshiro128p_normal_float64, cuda.random.xoroshiro128p_uniform_float32,
+    cuda.random.xoroshiro128p_uniform_float64
 
     Examples
     --------
@@ -353,6 +388,11 @@ def xoroshiro128p_normal_float64(states, index):
     -------
     float
         A float64.
+
+    See Also
+    --------
+    cuda.random.xoroshiro128p_uniform_float32, cuda.random.xoroshiro128p_uniform_float64,
+    cuda.random.xoroshiro128p_normal_float32
 
     Examples
     --------
@@ -502,6 +542,10 @@ def init_xoroshiro128p_states(states: States, seed: int, subsequence_start: int 
     TypeError
         For a seed or start that is not an integer.
 
+    See Also
+    --------
+    cuda.random.init_xoroshiro128p_state, cuda.random.create_xoroshiro128p_states
+
     Examples
     --------
     >>> states = cuda.random.States(4)
@@ -548,6 +592,10 @@ def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, s
     States
         States, which kernels take.
 
+    See Also
+    --------
+    cuda.random.init_xoroshiro128p_states, cuda.random.init_xoroshiro128p_state
+
     Examples
     --------
     >>> @cuda.jit
@@ -591,6 +639,10 @@ def philox4x32(c0, c1, c2, c3, k0, k1):
     tuple
         A tuple of four uint32.
 
+    See Also
+    --------
+    cuda.random.philox_uint32x4
+
     Examples
     --------
     >>> @cuda.jit
@@ -632,6 +684,10 @@ def philox_uint32x4(seed, sequence, offset):
     tuple
         A tuple of four uint32.
 
+    See Also
+    --------
+    cuda.random.philox4x32
+
     Examples
     --------
     >>> @cuda.jit
@@ -665,6 +721,10 @@ def philox_uniform_float32(seed, sequence, offset):
     float
         A float32 in [0, 1).
 
+    See Also
+    --------
+    cuda.random.philox_uniform_float64, cuda.random.philox_normal_float32, cuda.random.philox_normal_float64
+
     Examples
     --------
     >>> @cuda.jit
@@ -697,6 +757,10 @@ def philox_uniform_float64(seed, sequence, offset):
     float
         A float64 in [0, 1).
 
+    See Also
+    --------
+    cuda.random.philox_normal_float32, cuda.random.philox_normal_float64, cuda.random.philox_uniform_float32
+
     Examples
     --------
     >>> @cuda.jit
@@ -728,6 +792,10 @@ def philox_normal_float32(seed, sequence, offset):
     -------
     float
         A float32.
+
+    See Also
+    --------
+    cuda.random.philox_normal_float64, cuda.random.philox_uniform_float32, cuda.random.philox_uniform_float64
 
     Examples
     --------
@@ -762,6 +830,10 @@ def philox_normal_float64(seed, sequence, offset):
     -------
     float
         A float64.
+
+    See Also
+    --------
+    cuda.random.philox_uniform_float32, cuda.random.philox_uniform_float64, cuda.random.philox_normal_float32
 
     Examples
     --------

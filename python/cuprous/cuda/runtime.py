@@ -140,6 +140,10 @@ def get_device_properties(device: int | None = None) -> dict[str, Any]:
     CUDARuntimeError
         If there is no such GPU.
 
+    See Also
+    --------
+    cuda.get_current_device, cuda.get_device_id, cuda.select_device
+
     Examples
     --------
     >>> if cuda.is_available():

@@ -51,6 +51,10 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) ->
     ZeroDivisionError
         If `n` or `d` is zero.
 
+    See Also
+    --------
+    fft.rfftfreq, fft.fftshift
+
     Examples
     --------
     >>> cp.fft.fftfreq(4, d=0.5)
@@ -88,6 +92,10 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None, *, dtype: Any = None) -
         Unless `n` is an integer and `dtype` floating-point.
     ZeroDivisionError
         If `n` or `d` is zero.
+
+    See Also
+    --------
+    fft.fftshift, fft.fftfreq
 
     Examples
     --------

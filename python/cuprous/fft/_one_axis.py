@@ -229,6 +229,10 @@ def hfft(
     ValueError
         For fewer than one point, or any other `norm`.
 
+    See Also
+    --------
+    fft.ihfft, fft.rfft, fft.irfft
+
     Examples
     --------
     >>> cp.fft.hfft([10.0, -2.0, -2.0]).round(6)
@@ -265,6 +269,10 @@ def ihfft(
     ------
     TypeError
         For complex points.
+
+    See Also
+    --------
+    fft.rfft, fft.irfft, fft.hfft
 
     Examples
     --------

@@ -159,6 +159,10 @@ def get_fft_plan(
     ValueError
         For axes that do not exist, another number of points than axes, or an unknown `value_type`.
 
+    See Also
+    --------
+    scipy.fft.fft
+
     Examples
     --------
     >>> x = cp.ones((4, 4), complex)

@@ -32,6 +32,10 @@ def as_strided(x: ArrayLike, shape: Any = None, strides: Sequence[int] | None = 
     ValueError
         If an element would be outside the memory, or a stride is not a multiple of the item size.
 
+    See Also
+    --------
+    lib.stride_tricks.sliding_window_view
+
     Examples
     --------
     >>> cp.lib.stride_tricks.as_strided(cp.arange(5), (3, 3), (8, 8))

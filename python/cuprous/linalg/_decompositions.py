@@ -145,6 +145,10 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> ndarray:
     LinAlgError
         For matrices that are not positive definite, or not square.
 
+    See Also
+    --------
+    linalg.qr, linalg.svd, linalg.eigh, linalg.solve
+
     Examples
     --------
     >>> cp.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
@@ -179,6 +183,10 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
         For fewer than two axes.
     ValueError
         For any other mode.
+
+    See Also
+    --------
+    linalg.svd, linalg.eigh, linalg.solve, linalg.cholesky
 
     Examples
     --------

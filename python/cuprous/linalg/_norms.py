@@ -48,6 +48,10 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fals
     ValueError
         For an order that does not exist.
 
+    See Also
+    --------
+    linalg.vector_norm, linalg.matrix_norm, linalg.cond
+
     Examples
     --------
     >>> cp.linalg.norm([3.0, 4.0])

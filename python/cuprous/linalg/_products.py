@@ -36,6 +36,10 @@ def matmul(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     ValueError
         For 0-d operands, or if the inner extents differ.
 
+    See Also
+    --------
+    linalg.matrix_power, linalg.multi_dot, linalg.vecdot
+
     Examples
     --------
     >>> cp.linalg.matmul([[1, 2], [3, 4]], [[0, 1], [1, 0]])
@@ -64,6 +68,10 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> ndarray:
     ------
     ValueError
         Unless both are 1-d.
+
+    See Also
+    --------
+    linalg.cross, linalg.vecdot
 
     Examples
     --------
@@ -98,6 +106,10 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     ------
     ValueError
         For other lengths.
+
+    See Also
+    --------
+    linalg.vecdot, linalg.outer
 
     Examples
     --------
@@ -170,6 +182,10 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> ndarray:
     ValueError
         If the vectors differ in length.
 
+    See Also
+    --------
+    linalg.matmul, linalg.matrix_power, linalg.multi_dot, linalg.outer, linalg.cross
+
     Examples
     --------
     >>> cp.linalg.vecdot([[1, 2], [3, 4]], [[1, 1], [1, 0]])
@@ -197,6 +213,10 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
     ------
     ValueError
         For fewer than two axes.
+
+    See Also
+    --------
+    linalg.trace
 
     Examples
     --------
@@ -228,6 +248,10 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> ndarray:
     ValueError
         For fewer than two axes.
 
+    See Also
+    --------
+    linalg.diagonal
+
     Examples
     --------
     >>> cp.linalg.trace([[1, 2], [3, 4]])
@@ -257,6 +281,10 @@ def matrix_power(a: ArrayLike, n: int) -> ndarray:
         Unless they are square and, for a negative power, invertible.
     TypeError
         Unless `n` is an integer.
+
+    See Also
+    --------
+    linalg.multi_dot, linalg.vecdot, linalg.matmul
 
     Examples
     --------

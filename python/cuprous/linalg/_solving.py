@@ -46,6 +46,10 @@ def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
     ValueError
         Where shapes do not fit.
 
+    See Also
+    --------
+    linalg.cholesky, linalg.qr, linalg.svd, linalg.eigh, linalg.lstsq
+
     Examples
     --------
     >>> cp.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0])
@@ -151,6 +155,10 @@ def pinv(a: ArrayLike, rcond: ArrayLike = None, hermitian: bool = False, *, rtol
     ValueError
         For both `rcond` and `rtol`.
 
+    See Also
+    --------
+    linalg.tensorsolve, linalg.solve, linalg.lstsq, linalg.inv, linalg.matrix_rank
+
     Examples
     --------
     >>> cp.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).round(6)
@@ -204,6 +212,10 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None) -> tuple[ndarr
     ------
     LinAlgError
         Where shapes do not fit, or there is infinity or NaN.
+
+    See Also
+    --------
+    linalg.inv, linalg.pinv, linalg.tensorsolve, linalg.solve, linalg.matrix_rank
 
     Examples
     --------
@@ -265,6 +277,10 @@ def matrix_rank(A: ArrayLike, tol: ArrayLike = None, hermitian: bool = False, *,
     ------
     ValueError
         For both `tol` and `rtol`.
+
+    See Also
+    --------
+    linalg.pinv, linalg.inv, linalg.lstsq, linalg.svdvals, linalg.svd
 
     Examples
     --------

@@ -124,6 +124,10 @@ def svdvals(x: ArrayLike, /) -> ndarray:
     LinAlgError
         For fewer than two axes, infinity or NaN.
 
+    See Also
+    --------
+    linalg.svd, linalg.cond, linalg.matrix_rank
+
     Examples
     --------
     >>> cp.linalg.svdvals(cp.asarray([[3.0, 0.0], [0.0, 4.0]])).round(6)

@@ -72,6 +72,10 @@ def get_random_state() -> RandomState:
     -------
     RandomState
 
+    See Also
+    --------
+    random.set_random_state, random.set_state, random.reset_states
+
     Examples
     --------
     >>> cp.random.get_random_state().rand(2).shape
@@ -92,6 +96,10 @@ def set_random_state(rs: RandomState) -> None:
     ------
     TypeError
         If `rs` is not a `RandomState`.
+
+    See Also
+    --------
+    random.set_state, random.reset_states, random.get_random_state
 
     Examples
     --------
@@ -153,6 +161,10 @@ def set_bit_generator(bitgen: BitGenerator) -> None:
 
 def reset_states() -> None:
     """Reseeds the shared state from the operating system.
+
+    See Also
+    --------
+    random.get_random_state, random.set_random_state, random.set_state
 
     Examples
     --------

@@ -278,6 +278,10 @@ class Philox4x3210(BitGenerator):
     seed : int or sequence of ints, optional
         The key: as for `default_rng`.
 
+    See Also
+    --------
+    random.XORWOW, random.MRG32k3a
+
     Examples
     --------
     >>> cp.random.Philox4x3210(5).random_raw(2)
@@ -293,6 +297,10 @@ class XORWOW(Philox4x3210):
     seed : int or sequence of ints, optional
         The key: as for `default_rng`.
 
+    See Also
+    --------
+    random.MRG32k3a, random.Philox4x3210
+
     Examples
     --------
     >>> cp.random.Generator(cp.random.XORWOW(5)).random(2).round(3)
@@ -307,6 +315,10 @@ class MRG32k3a(Philox4x3210):
     ----------
     seed : int or sequence of ints, optional
         The key: as for `default_rng`.
+
+    See Also
+    --------
+    random.Philox4x3210, random.XORWOW
 
     Examples
     --------

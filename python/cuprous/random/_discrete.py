@@ -102,6 +102,10 @@ class Discrete(Continuous):
         ValueError
             For a scalar out of its range.
 
+        See Also
+        --------
+        random.hypergeometric, random.binomial, random.negative_binomial, random.multinomial, random.geometric
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -140,6 +144,10 @@ class Discrete(Continuous):
         ------
         ValueError
             For a scalar parameter out of its range.
+
+        See Also
+        --------
+        random.negative_binomial, random.multinomial, random.poisson, random.hypergeometric
 
         Examples
         --------
@@ -186,6 +194,10 @@ class Discrete(Continuous):
         ValueError
             For a scalar parameter out of its range.
 
+        See Also
+        --------
+        random.multinomial, random.poisson, random.hypergeometric, random.binomial
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -222,6 +234,10 @@ class Discrete(Continuous):
         ------
         ValueError
             For a scalar out of its range.
+
+        See Also
+        --------
+        random.logseries, random.zipf, random.poisson
 
         Examples
         --------
@@ -263,6 +279,10 @@ class Discrete(Continuous):
         ValueError
             For a scalar out of its range.
 
+        See Also
+        --------
+        random.zipf, random.poisson, random.geometric
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -291,6 +311,10 @@ class Discrete(Continuous):
         Returns
         -------
         bytes
+
+        See Also
+        --------
+        random.randint
 
         Examples
         --------

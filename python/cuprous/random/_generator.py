@@ -397,6 +397,10 @@ def default_rng(seed: Seed | BitGenerator | Generator = None) -> Generator:
     ValueError
         For a negative seed.
 
+    See Also
+    --------
+    random.RandomState, random.Generator, random.seed
+
     Examples
     --------
     >>> rng = cp.random.default_rng(5)

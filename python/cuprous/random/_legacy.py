@@ -104,6 +104,10 @@ class RandomState(Selection):
         ValueError
             For another object.
 
+        See Also
+        --------
+        random.reset_states, random.get_random_state, random.set_random_state
+
         Examples
         --------
         >>> state = cp.random.get_state()

@@ -69,6 +69,10 @@ class Rejection(Discrete):
         ValueError
             For a negative scalar `kappa`.
 
+        See Also
+        --------
+        random.normal
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -121,6 +125,10 @@ class Rejection(Discrete):
         ValueError
             For a scalar that is not above 1.
 
+        See Also
+        --------
+        random.poisson, random.geometric, random.logseries
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -172,6 +180,10 @@ class Rejection(Discrete):
             For negative numbers, `nsample` above `ngood` + `nbad`, and numbers from 10**9 on.
         TypeError
             For arrays of inexact dtypes.
+
+        See Also
+        --------
+        random.binomial, random.negative_binomial, random.multinomial, random.poisson
 
         Examples
         --------

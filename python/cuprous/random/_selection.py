@@ -95,6 +95,10 @@ class Selection(Vectors):
         TypeError
             For an object that is neither.
 
+        See Also
+        --------
+        random.shuffle, random.choice
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -123,6 +127,10 @@ class Selection(Vectors):
         ------
         TypeError
             If `x` is not a device array, or has no axes.
+
+        See Also
+        --------
+        random.choice, random.permutation
 
         Examples
         --------

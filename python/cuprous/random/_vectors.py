@@ -49,6 +49,10 @@ class Vectors(Rejection):
         ValueError
             For concentrations that are negative, or not 1-d.
 
+        See Also
+        --------
+        random.gamma, random.chisquare, random.beta
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -85,6 +89,10 @@ class Vectors(Rejection):
         ------
         ValueError
             If probabilities are negative or sum to more than one, or shapes do not broadcast.
+
+        See Also
+        --------
+        random.poisson, random.hypergeometric, random.binomial, random.negative_binomial
 
         Examples
         --------
@@ -183,6 +191,10 @@ class Vectors(Rejection):
             If the shapes do not fit, or for check_valid="raise" if `cov` is not positive semidefinite.
         numpy.linalg.LinAlgError
             If "cholesky" meets a covariance that is not positive definite.
+
+        See Also
+        --------
+        random.wald, random.lognormal, random.normal
 
         Examples
         --------

@@ -117,6 +117,10 @@ def get_default_device() -> _types.device:
     -------
     device
 
+    See Also
+    --------
+    torch.set_default_dtype, torch.get_default_dtype, torch.set_default_tensor_type, torch.set_default_device
+
     Examples
     --------
     >>> torch.get_default_device()
@@ -166,6 +170,10 @@ def typename(obj: Any, /) -> str:
     -------
     str
 
+    See Also
+    --------
+    torch.numel, torch.set_printoptions
+
     Examples
     --------
     >>> torch.typename(torch.tensor(1.0))
@@ -189,6 +197,10 @@ def is_storage(obj: Any, /) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.is_floating_point, torch.is_complex, torch.is_signed, torch.is_tensor
 
     Examples
     --------

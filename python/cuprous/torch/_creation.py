@@ -92,6 +92,10 @@ def tensor(
     Tensor
         A tensor of the shape of the data.
 
+    See Also
+    --------
+    torch.from_numpy, torch.from_dlpack, torch.as_tensor, torch.asarray
+
     Examples
     --------
     >>> torch.tensor([[1, 2], [3, 4]])
@@ -162,6 +166,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     Tensor
         A tensor of the shape of the data.
 
+    See Also
+    --------
+    torch.asarray, torch.tensor, torch.from_numpy, torch.from_dlpack
+
     Examples
     --------
     >>> x = torch.tensor([1.0, 2.0])
@@ -202,6 +210,10 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     ValueError
         For `copy=False` and values that have to be copied.
 
+    See Also
+    --------
+    torch.tensor, torch.from_numpy, torch.from_dlpack, torch.as_tensor
+
     Examples
     --------
     >>> torch.asarray([1, 2], dtype=torch.float32)
@@ -236,6 +248,10 @@ def from_numpy(ndarray: Any) -> Tensor:
     TypeError
         For other objects.
 
+    See Also
+    --------
+    torch.from_dlpack, torch.as_tensor, torch.asarray, torch.tensor, torch.frombuffer
+
     Examples
     --------
     >>> torch.from_numpy(np.arange(3))
@@ -264,6 +280,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     -------
     Tensor
         A tensor of its shape and dtype, on its device.
+
+    See Also
+    --------
+    torch.as_tensor, torch.asarray, torch.tensor, torch.from_numpy
 
     Examples
     --------
@@ -358,6 +378,10 @@ def empty(*sizes_: Any, size: Any = None, out: Any = None, dtype: Any = None, la
     Tensor
         A tensor of the given extents.
 
+    See Also
+    --------
+    torch.zeros, torch.ones, torch.full, torch.eye, torch.empty_strided
+
     Examples
     --------
     >>> torch.empty(2, 3).shape
@@ -395,6 +419,10 @@ def full(size: Sequence[int], fill_value: Any, *, out: Any = None, dtype: Any = 
     -------
     Tensor
         A tensor of the given extents.
+
+    See Also
+    --------
+    torch.eye, torch.empty, torch.zeros, torch.ones
 
     Examples
     --------
@@ -445,6 +473,10 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
     -------
     Tensor
         A tensor of one dimension.
+
+    See Also
+    --------
+    torch.linspace, torch.logspace
 
     Examples
     --------
@@ -500,6 +532,10 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
     Tensor
         A tensor of shape (steps).
 
+    See Also
+    --------
+    torch.logspace, torch.arange
+
     Examples
     --------
     >>> torch.linspace(0, 1, 5)
@@ -537,6 +573,10 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
     -------
     Tensor
         A tensor of shape (steps).
+
+    See Also
+    --------
+    torch.arange, torch.linspace
 
     Examples
     --------
@@ -580,6 +620,10 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
     -------
     Tensor
         A tensor of shape (n, m).
+
+    See Also
+    --------
+    torch.empty, torch.zeros, torch.ones, torch.full
 
     Examples
     --------
@@ -737,6 +781,10 @@ def set_default_tensor_type(t: Any) -> None:
     ------
     TypeError
         If the type is not one of floats.
+
+    See Also
+    --------
+    torch.set_default_device, torch.get_default_device, torch.set_default_dtype, torch.get_default_dtype
 
     Examples
     --------

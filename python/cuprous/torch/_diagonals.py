@@ -36,6 +36,10 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.triu, torch.tril_indices, torch.triu_indices
+
     Examples
     --------
     >>> torch.tril(torch.ones(2, 2))
@@ -61,6 +65,10 @@ def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tens
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.tril_indices, torch.triu_indices, torch.tril
 
     Examples
     --------
@@ -119,6 +127,10 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     -------
     Tensor
         A vector for a matrix, and a matrix for a vector.
+
+    See Also
+    --------
+    torch.block_diag
 
     Examples
     --------

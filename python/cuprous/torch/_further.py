@@ -323,6 +323,10 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = No
     Tensor
         A tensor of the given extents.
 
+    See Also
+    --------
+    torch.empty
+
     Examples
     --------
     >>> torch.empty_strided((2, 3), (1, 2)).stride()
@@ -358,6 +362,10 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     ------
     ValueError
         If the buffer has less than `count` elements after `offset` bytes.
+
+    See Also
+    --------
+    torch.from_numpy
 
     Examples
     --------
@@ -413,6 +421,10 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     -------
     tuple of Tensors
         A tuple of int64 tensors, one for each dimension.
+
+    See Also
+    --------
+    torch.nonzero
 
     Examples
     --------
@@ -551,6 +563,10 @@ def chain_matmul(*matrices: Any) -> Tensor:
     Tensor
         A matrix.
 
+    See Also
+    --------
+    torch.linalg.multi_dot
+
     Examples
     --------
     >>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1))
@@ -575,6 +591,10 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     -------
     Tensor
         A tensor of shape (n, N).
+
+    See Also
+    --------
+    torch.linalg.vander
 
     Examples
     --------
@@ -607,6 +627,10 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1.0,
     -------
     Tensor
         A tensor with one element less along the dimension.
+
+    See Also
+    --------
+    torch.trapezoid, torch.trapz
 
     Examples
     --------
@@ -729,6 +753,10 @@ def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out
     Returns
     -------
     Tensor
+
+    See Also
+    --------
+    torch.norm
 
     Examples
     --------

@@ -577,6 +577,10 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     Tensor
         A tensor of one dimension.
 
+    See Also
+    --------
+    torch.nonzero, torch.where
+
     Examples
     --------
     >>> torch.masked_select(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
@@ -637,6 +641,10 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     -------
     Tensor
         An int64 tensor of shape (n, input.ndim), or a tuple of vectors.
+
+    See Also
+    --------
+    torch.where, torch.masked_select, torch.unravel_index
 
     Examples
     --------

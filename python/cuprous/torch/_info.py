@@ -25,6 +25,10 @@ class finfo:
     TypeError
         For other dtypes.
 
+    See Also
+    --------
+    torch.iinfo, torch.dtype
+
     Examples
     --------
     >>> torch.finfo(torch.float32).eps
@@ -65,6 +69,10 @@ class iinfo:
     TypeError
         For other dtypes.
 
+    See Also
+    --------
+    torch.dtype, torch.finfo
+
     Examples
     --------
     >>> torch.iinfo(torch.int8).max
@@ -89,6 +97,10 @@ def get_default_dtype() -> dtype:
     -------
     dtype
 
+    See Also
+    --------
+    torch.set_default_tensor_type, torch.set_default_device, torch.get_default_device, torch.set_default_dtype
+
     Examples
     --------
     >>> torch.get_default_dtype()
@@ -109,6 +121,10 @@ def set_default_dtype(d: Any) -> None:
     ------
     TypeError
         For other dtypes.
+
+    See Also
+    --------
+    torch.get_default_dtype, torch.set_default_tensor_type, torch.set_default_device, torch.get_default_device
 
     Examples
     --------
@@ -134,6 +150,10 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     -------
     dtype
 
+    See Also
+    --------
+    torch.promote_types, torch.can_cast
+
     Examples
     --------
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
@@ -155,6 +175,10 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Returns
     -------
     dtype
+
+    See Also
+    --------
+    torch.can_cast, torch.result_type
 
     Examples
     --------
@@ -179,6 +203,10 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.result_type, torch.promote_types
+
     Examples
     --------
     >>> torch.can_cast(torch.float64, torch.int32)
@@ -200,6 +228,10 @@ def numel(input: Tensor) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.typename
+
     Examples
     --------
     >>> torch.numel(torch.ones(2, 3))
@@ -220,6 +252,10 @@ def is_floating_point(input: Tensor) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.is_complex, torch.is_signed, torch.is_tensor, torch.is_storage
+
     Examples
     --------
     >>> torch.is_floating_point(torch.tensor([1.0]))
@@ -239,6 +275,10 @@ def is_complex(input: Tensor) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.is_signed, torch.is_tensor, torch.is_storage, torch.is_floating_point
 
     Examples
     --------
@@ -296,6 +336,10 @@ def resolve_conj(input: Tensor) -> Tensor:
     -------
     Tensor
 
+    See Also
+    --------
+    torch.resolve_neg, torch.conj
+
     Examples
     --------
     >>> torch.resolve_conj(torch.ones(1))
@@ -315,6 +359,10 @@ def resolve_neg(input: Tensor) -> Tensor:
     Returns
     -------
     Tensor
+
+    See Also
+    --------
+    torch.conj, torch.resolve_conj
 
     Examples
     --------

@@ -46,6 +46,10 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     RuntimeError
         For shapes that do not fit.
 
+    See Also
+    --------
+    torch.stack
+
     Examples
     --------
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
@@ -77,6 +81,10 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None)
     RuntimeError
         For different shapes.
 
+    See Also
+    --------
+    torch.concat, torch.concatenate, torch.cat
+
     Examples
     --------
     >>> torch.stack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -105,6 +113,10 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     -------
     Tensor
 
+    See Also
+    --------
+    torch.vstack, torch.dstack, torch.column_stack, torch.row_stack
+
     Examples
     --------
     >>> torch.hstack([torch.tensor([1, 2]), torch.tensor([3])])
@@ -126,6 +138,10 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     -------
     Tensor
         A tensor of at least two dimensions.
+
+    See Also
+    --------
+    torch.hstack, torch.dstack, torch.column_stack
 
     Examples
     --------
@@ -442,6 +458,10 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     -------
     tuple of Tensors
         A tuple of views, one for each vector.
+
+    See Also
+    --------
+    torch.cartesian_prod, torch.combinations
 
     Examples
     --------

@@ -30,6 +30,10 @@ def detach(input: Tensor) -> Tensor:
     Tensor
         A view of `input`.
 
+    See Also
+    --------
+    torch.no_grad
+
     Examples
     --------
     >>> torch.detach(torch.ones(2, requires_grad=True)).requires_grad
@@ -135,6 +139,10 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     RuntimeError
         For dimensions that are too short, and for spacings of other lengths.
 
+    See Also
+    --------
+    torch.diff
+
     Examples
     --------
     >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0, 16.0]))
@@ -189,6 +197,10 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
         Without lengths and offsets, and if lengths do not add up to the number of rows.
     NotImplementedError
         For other axes, and for indices.
+
+    See Also
+    --------
+    torch.scatter_reduce
 
     Examples
     --------

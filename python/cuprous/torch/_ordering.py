@@ -209,6 +209,10 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     RuntimeError
         For another side, one that contradicts `right`, or shapes that do not fit.
 
+    See Also
+    --------
+    torch.bucketize, torch.isin
+
     Examples
     --------
     >>> torch.searchsorted(torch.tensor([1, 3, 5]), torch.tensor([3, 4]))

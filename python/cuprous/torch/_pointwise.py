@@ -369,6 +369,10 @@ def conj(input: Tensor) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.resolve_conj, torch.resolve_neg
+
     Notes
     -----
     PyTorch's result shares memory with the input and is computed when it is read; this one is a copy.
@@ -393,6 +397,10 @@ def real(input: Tensor) -> Tensor:
     -------
     Tensor
         A real tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.imag, torch.polar, torch.complex
 
     Examples
     --------
@@ -419,6 +427,10 @@ def imag(input: Tensor) -> Tensor:
     ------
     RuntimeError
         For real tensors.
+
+    See Also
+    --------
+    torch.polar, torch.complex, torch.real
 
     Examples
     --------
@@ -449,6 +461,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     Tensor
         A tensor of the shape that the arguments broadcast to; with only a condition, a tuple of int64 tensors, one for
         each dimension.
+
+    See Also
+    --------
+    torch.masked_select, torch.nonzero
 
     Examples
     --------
@@ -763,6 +779,10 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     Tensor
         A complex tensor of the same shape.
 
+    See Also
+    --------
+    torch.complex, torch.real, torch.imag
+
     Examples
     --------
     >>> torch.polar(torch.tensor([1.0, 2.0]), torch.tensor([0.0, 0.0]))
@@ -872,6 +892,10 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A complex tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.real, torch.imag, torch.polar
 
     Examples
     --------

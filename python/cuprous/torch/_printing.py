@@ -34,6 +34,10 @@ def set_printoptions(precision: int | None = None, threshold: int | None = None,
     sci_mode : bool, optional
         Whether numbers are printed with exponents; by default it depends on them.
 
+    See Also
+    --------
+    torch.typename
+
     Examples
     --------
     >>> torch.set_printoptions(precision=2)

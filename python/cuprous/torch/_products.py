@@ -38,6 +38,10 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     RuntimeError
         For extents that do not fit.
 
+    See Also
+    --------
+    torch.einsum, torch.tensordot, torch.inner
+
     Examples
     --------
     >>> torch.matmul(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
@@ -192,6 +196,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Tensor
         A tensor of shape (..., m).
 
+    See Also
+    --------
+    torch.bilinear, torch.nn.functional.bilinear
+
     Examples
     --------
     >>> F.linear(torch.ones(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -219,6 +227,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     -------
     Tensor
         A tensor of shape (..., k).
+
+    See Also
+    --------
+    torch.nn.functional.linear
 
     Examples
     --------
@@ -380,6 +392,10 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     RuntimeError
         For subscripts that do not fit the operands.
 
+    See Also
+    --------
+    torch.tensordot, torch.inner, torch.matmul
+
     Examples
     --------
     >>> torch.einsum("ij,j->i", torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([1.0, 1.0]))
@@ -413,6 +429,10 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     -------
     Tensor
         A tensor of the remaining dimensions of `a` and then those of `b`.
+
+    See Also
+    --------
+    torch.inner, torch.matmul, torch.einsum
 
     Examples
     --------
@@ -448,6 +468,10 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the remaining dimensions of `input` and then those of `other`.
+
+    See Also
+    --------
+    torch.matmul, torch.einsum, torch.tensordot
 
     Examples
     --------

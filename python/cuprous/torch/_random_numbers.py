@@ -25,6 +25,10 @@ class Generator:
     device : device or str, optional
         The device of the generator, which does not change its numbers.
 
+    See Also
+    --------
+    torch.manual_seed
+
     Examples
     --------
     >>> g = torch.Generator().manual_seed(0)
@@ -174,6 +178,10 @@ def manual_seed(seed: int) -> Generator:
     Generator
         The default generator.
 
+    See Also
+    --------
+    torch.seed, torch.initial_seed, torch.get_rng_state, torch.set_rng_state, torch.Generator
+
     Examples
     --------
     >>> _ = torch.manual_seed(0)
@@ -193,6 +201,10 @@ def seed() -> int:
     int
         The seed, an integer.
 
+    See Also
+    --------
+    torch.initial_seed, torch.get_rng_state, torch.set_rng_state, torch.manual_seed
+
     Examples
     --------
     >>> torch.seed() == torch.initial_seed()
@@ -207,6 +219,10 @@ def initial_seed() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    torch.get_rng_state, torch.set_rng_state, torch.manual_seed, torch.seed
 
     Examples
     --------
@@ -224,6 +240,10 @@ def get_rng_state() -> Tensor:
     -------
     Tensor
         A uint8 tensor.
+
+    See Also
+    --------
+    torch.set_rng_state, torch.manual_seed, torch.seed, torch.initial_seed
 
     Examples
     --------
@@ -243,6 +263,10 @@ def set_rng_state(new_state: Tensor) -> None:
     ----------
     new_state : Tensor
         A state from `get_rng_state`.
+
+    See Also
+    --------
+    torch.manual_seed, torch.seed, torch.initial_seed, torch.get_rng_state
 
     Examples
     --------
@@ -382,6 +406,10 @@ def randint(*args: Any, generator: Any = None, out: Any = None, dtype: Any = Non
     TypeError
         If `high` or `size` is missing.
 
+    See Also
+    --------
+    torch.randperm, torch.normal, torch.rand, torch.randn
+
     Examples
     --------
     >>> x = torch.randint(0, 10, (3,))
@@ -430,6 +458,10 @@ def randperm(n: int, *, generator: Any = None, out: Any = None, dtype: Any = Non
     Tensor
         A tensor of shape (n).
 
+    See Also
+    --------
+    torch.normal, torch.rand, torch.randn, torch.randint
+
     Examples
     --------
     >>> torch.randperm(5).sort().values
@@ -473,6 +505,10 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     -------
     Tensor
 
+    See Also
+    --------
+    torch.rand, torch.randn, torch.randint, torch.randperm
+
     Examples
     --------
     >>> torch.normal(0.0, 1.0, (2, 3)).shape
@@ -505,6 +541,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, o
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.poisson
 
     Examples
     --------

@@ -106,6 +106,10 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     Tensor
         A tensor of at least three dimensions.
 
+    See Also
+    --------
+    torch.column_stack, torch.row_stack, torch.hstack, torch.vstack
+
     Examples
     --------
     >>> torch.dstack([torch.tensor([1, 2]), torch.tensor([3, 4])])
@@ -127,6 +131,10 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     -------
     Tensor
         A matrix.
+
+    See Also
+    --------
+    torch.row_stack, torch.hstack, torch.vstack, torch.dstack
 
     Examples
     --------
@@ -247,6 +255,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     Tensor
         A tensor of shape (combinations, vectors); a vector for one vector.
 
+    See Also
+    --------
+    torch.combinations, torch.meshgrid
+
     Examples
     --------
     >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([5, 6]))
@@ -277,6 +289,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     Tensor
         A tensor of shape (combinations, r).
 
+    See Also
+    --------
+    torch.meshgrid, torch.cartesian_prod
+
     Examples
     --------
     >>> torch.combinations(torch.tensor([1, 2, 3]))
@@ -303,6 +319,10 @@ def block_diag(*tensors: Tensor) -> Tensor:
     -------
     Tensor
         A matrix.
+
+    See Also
+    --------
+    torch.diag
 
     Examples
     --------
@@ -468,6 +488,10 @@ def view_as_real(input: Tensor) -> Tensor:
     Tensor
         A real tensor of shape (..., 2).
 
+    See Also
+    --------
+    torch.view_as_complex
+
     Notes
     -----
     PyTorch's result is a view.
@@ -494,6 +518,10 @@ def view_as_complex(input: Tensor) -> Tensor:
     -------
     Tensor
         A complex tensor without the last dimension.
+
+    See Also
+    --------
+    torch.view_as_real
 
     Notes
     -----

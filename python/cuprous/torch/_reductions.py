@@ -249,6 +249,10 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     pair of Tensors
         The tuple of the variance and the mean, without the reduced dimensions.
 
+    See Also
+    --------
+    torch.std_mean
+
     Examples
     --------
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
@@ -280,6 +284,10 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     -------
     pair of Tensors
         The tuple of the standard deviation and the mean, without the reduced dimensions.
+
+    See Also
+    --------
+    torch.var_mean
 
     Examples
     --------
@@ -691,6 +699,10 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     NotImplementedError
         For the nuclear norm.
 
+    See Also
+    --------
+    torch.frobenius_norm
+
     Examples
     --------
     >>> torch.norm(torch.tensor([3.0, 4.0]))
@@ -894,6 +906,11 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stackleve
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.glu, torch.nn.functional.gumbel_softmax, torch.nn.functional.softmin,
+    torch.nn.functional.log_softmax
+
     Examples
     --------
     >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
@@ -919,6 +936,10 @@ def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stack
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.softmax, torch.nn.functional.softmin
 
     Examples
     --------

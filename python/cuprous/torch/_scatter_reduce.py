@@ -112,6 +112,10 @@ def scatter_reduce(
     RuntimeError
         For another reduction, or another dtype.
 
+    See Also
+    --------
+    torch.segment_reduce
+
     Examples
     --------
     >>> torch.scatter_reduce(torch.zeros(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "sum")

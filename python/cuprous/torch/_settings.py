@@ -32,6 +32,11 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     TypeError
         If an argument is not a bool.
 
+    See Also
+    --------
+    torch.are_deterministic_algorithms_enabled, torch.is_deterministic_algorithms_warn_only_enabled,
+    torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode
+
     Examples
     --------
     >>> torch.use_deterministic_algorithms(True)
@@ -52,6 +57,11 @@ def are_deterministic_algorithms_enabled() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.is_deterministic_algorithms_warn_only_enabled, torch.get_deterministic_debug_mode,
+    torch.set_deterministic_debug_mode, torch.use_deterministic_algorithms
+
     Examples
     --------
     >>> torch.are_deterministic_algorithms_enabled()
@@ -67,6 +77,11 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, torch.use_deterministic_algorithms,
+    torch.are_deterministic_algorithms_enabled
+
     Examples
     --------
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
@@ -81,6 +96,11 @@ def get_deterministic_debug_mode() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    torch.set_deterministic_debug_mode, torch.use_deterministic_algorithms,
+    torch.are_deterministic_algorithms_enabled, torch.is_deterministic_algorithms_warn_only_enabled
 
     Examples
     --------
@@ -102,6 +122,11 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     ------
     RuntimeError
         For another value.
+
+    See Also
+    --------
+    torch.use_deterministic_algorithms, torch.are_deterministic_algorithms_enabled,
+    torch.is_deterministic_algorithms_warn_only_enabled, torch.get_deterministic_debug_mode
 
     Examples
     --------
@@ -125,6 +150,10 @@ def set_float32_matmul_precision(precision: str) -> None:
     precision : {"highest", "high", "medium"}
         "highest", "high" or "medium".
 
+    See Also
+    --------
+    torch.get_float32_matmul_precision
+
     Examples
     --------
     >>> torch.set_float32_matmul_precision("high")
@@ -146,6 +175,10 @@ def get_float32_matmul_precision() -> str:
     str
         "highest", "high" or "medium".
 
+    See Also
+    --------
+    torch.set_float32_matmul_precision
+
     Examples
     --------
     >>> torch.get_float32_matmul_precision()
@@ -160,6 +193,10 @@ def get_num_threads() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    torch.set_num_threads, torch.get_num_interop_threads, torch.set_num_interop_threads
 
     Examples
     --------
@@ -185,6 +222,10 @@ def set_num_threads(num: int) -> None:
     RuntimeError
         If something was already computed with another number of threads.
 
+    See Also
+    --------
+    torch.get_num_interop_threads, torch.set_num_interop_threads, torch.get_num_threads
+
     Examples
     --------
     >>> torch.set_num_threads(torch.get_num_threads())
@@ -208,6 +249,10 @@ def get_num_interop_threads() -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.set_num_interop_threads, torch.get_num_threads, torch.set_num_threads
+
     Examples
     --------
     >>> torch.get_num_interop_threads()
@@ -223,6 +268,10 @@ def set_num_interop_threads(num: int) -> None:
     ----------
     num : int
         The number of threads.
+
+    See Also
+    --------
+    torch.get_num_threads, torch.set_num_threads, torch.get_num_interop_threads
 
     Examples
     --------
@@ -279,6 +328,10 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     -------
     callable
         The function or module; without one, a decorator.
+
+    See Also
+    --------
+    torch.compiler.is_compiling
 
     Examples
     --------

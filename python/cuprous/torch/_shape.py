@@ -443,6 +443,10 @@ def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.broadcast_tensors, torch.broadcast_shapes
+
     Examples
     --------
     >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
@@ -469,6 +473,10 @@ def broadcast_shapes(*shapes: Any) -> Any:
     RuntimeError
         For shapes that do not broadcast.
 
+    See Also
+    --------
+    torch.broadcast_to, torch.broadcast_tensors
+
     Examples
     --------
     >>> torch.broadcast_shapes((2, 1), (3,))
@@ -492,6 +500,10 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     -------
     tuple of Tensors
         A tuple of views.
+
+    See Also
+    --------
+    torch.broadcast_shapes, torch.broadcast_to
 
     Examples
     --------

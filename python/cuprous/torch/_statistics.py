@@ -208,6 +208,10 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     Tensor
         An integer tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.isin, torch.searchsorted
+
     Examples
     --------
     >>> torch.bucketize(torch.tensor([0, 3, 9]), torch.tensor([1, 3, 5]))
@@ -235,6 +239,10 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     -------
     Tensor
         A bool tensor of the shape of `elements`.
+
+    See Also
+    --------
+    torch.searchsorted, torch.bucketize
 
     Examples
     --------
@@ -270,6 +278,10 @@ def diff(
     Tensor
         A tensor whose extent along the dimension is smaller by `n`.
 
+    See Also
+    --------
+    torch.gradient
+
     Examples
     --------
     >>> torch.diff(torch.tensor([1, 4, 9]))
@@ -304,6 +316,10 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
     -------
     Tensor
         A tensor without the dimension.
+
+    See Also
+    --------
+    torch.cumulative_trapezoid
 
     Examples
     --------
@@ -484,6 +500,10 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.bernoulli
 
     Examples
     --------

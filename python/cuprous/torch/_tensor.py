@@ -506,6 +506,10 @@ def is_tensor(obj: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.is_storage, torch.is_floating_point, torch.is_complex, torch.is_signed
+
     Examples
     --------
     >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1.0])

@@ -40,6 +40,10 @@ class dtype(Immutable):
     itemsize : int
         The bytes of an element.
 
+    See Also
+    --------
+    torch.finfo, torch.iinfo
+
     Examples
     --------
     >>> torch.float32.itemsize
@@ -267,6 +271,10 @@ def set_default_device(device: Any) -> None:
     ----------
     device : device or str
         A device or its name; None for the CPU.
+
+    See Also
+    --------
+    torch.get_default_device, torch.set_default_dtype, torch.get_default_dtype, torch.set_default_tensor_type
 
     Examples
     --------

@@ -147,6 +147,10 @@ def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Any = N
     RuntimeError
         For a negative length.
 
+    See Also
+    --------
+    torch.blackman_window, torch.hamming_window, torch.hann_window, torch.kaiser_window
+
     Examples
     --------
     >>> torch.bartlett_window(4)
@@ -190,6 +194,10 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     ------
     RuntimeError
         For a negative length.
+
+    See Also
+    --------
+    torch.bartlett_window, torch.blackman_window, torch.hamming_window, torch.hann_window
 
     Examples
     --------

@@ -33,6 +33,11 @@ def current_accelerator(check_available: bool = False) -> _types.device | None:
     device or None
         `device("cuda")` if a GPU is available, otherwise None.
 
+    See Also
+    --------
+    torch.accelerator.is_available, torch.accelerator.device_count, torch.accelerator.current_device_idx,
+    torch.accelerator.set_device_idx
+
     Examples
     --------
     >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
@@ -53,6 +58,11 @@ def current_device_index() -> int:
     RuntimeError
         Without a GPU.
 
+    See Also
+    --------
+    torch.accelerator.set_device_idx, torch.accelerator.current_accelerator, torch.accelerator.is_available,
+    torch.accelerator.device_count
+
     Examples
     --------
     >>> if torch.cuda.is_available():
@@ -71,6 +81,11 @@ def set_device_index(device: Any) -> None:
     ----------
     device : device or str
         The GPU, an index, a name or a `torch.device`.
+
+    See Also
+    --------
+    torch.accelerator.current_accelerator, torch.accelerator.is_available, torch.accelerator.device_count,
+    torch.accelerator.current_device_idx
 
     Examples
     --------
@@ -95,6 +110,10 @@ def set_stream(stream: cuda.Stream) -> None:
     ------
     NotImplementedError
         Always.
+
+    See Also
+    --------
+    torch.accelerator.synchronize, torch.accelerator.current_stream
 
     Examples
     --------

@@ -17,6 +17,10 @@ def is_compiling() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.compile, torch.compiler.disable, torch.compiler.reset, torch.compiler.list_backends
+
     Examples
     --------
     >>> torch.compiler.is_compiling()
@@ -44,6 +48,10 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     -------
     callable
         The function, or a decorator.
+
+    See Also
+    --------
+    torch.compiler.reset, torch.compiler.list_backends, torch.compiler.is_compiling
 
     Examples
     --------
@@ -107,6 +115,10 @@ def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = F
 def reset() -> None:
     """Has no effect, because there is no compiler state to reset.
 
+    See Also
+    --------
+    torch.compiler.list_backends, torch.compiler.is_compiling, torch.compiler.disable
+
     Examples
     --------
     >>> torch.compiler.reset()
@@ -167,6 +179,10 @@ def list_backends(exclude_tags: Any = ()) -> list[str]:
     -------
     list of str
         A list.
+
+    See Also
+    --------
+    torch.compiler.is_compiling, torch.compiler.disable, torch.compiler.reset
 
     Examples
     --------

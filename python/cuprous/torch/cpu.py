@@ -13,6 +13,10 @@ def is_available() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.cpu.current_device, torch.cpu.set_device, torch.cpu.device_count
+
     Examples
     --------
     >>> torch.cpu.is_available()
@@ -31,6 +35,10 @@ def device_count() -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.cpu.is_available, torch.cpu.current_device, torch.cpu.set_device
+
     Examples
     --------
     >>> torch.cpu.device_count()
@@ -45,6 +53,10 @@ def current_device() -> str:
     Returns
     -------
     str
+
+    See Also
+    --------
+    torch.cpu.set_device, torch.cpu.device_count, torch.cpu.is_available
 
     Examples
     --------
@@ -62,6 +74,10 @@ def synchronize(device: Any = None) -> None:
     device : device or str, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.cpu.current_stream, torch.cpu.stream
+
     Examples
     --------
     >>> torch.cpu.synchronize()
@@ -75,6 +91,10 @@ def set_device(device: Any) -> None:
     ----------
     device : device or str
         Has no effect.
+
+    See Also
+    --------
+    torch.cpu.device_count, torch.cpu.is_available, torch.cpu.current_device
 
     Examples
     --------
@@ -124,6 +144,10 @@ def current_stream(device: Any = None) -> Stream:
     -------
     Stream
 
+    See Also
+    --------
+    torch.cpu.stream, torch.cpu.synchronize
+
     Examples
     --------
     >>> stream = torch.cpu.current_stream()
@@ -143,6 +167,10 @@ def stream(stream: Any) -> contextlib.nullcontext[None]:
     -------
     nullcontext
         A context manager.
+
+    See Also
+    --------
+    torch.cpu.synchronize, torch.cpu.current_stream
 
     Examples
     --------

@@ -181,6 +181,10 @@ def _transform_1d(name: str) -> Callable[..., Tensor]:
     RuntimeError
         For fewer than one value, another `norm`, or complex values if they must be real.
 
+    See Also
+    --------
+    torch.fft.{name[1:] if name[0] == "i" else f"i{name}"}
+
     Examples
     --------
     >>> torch.fft.{name}(torch.tensor({values}))
@@ -236,6 +240,10 @@ def _transform_nd(name: str, fixed: Sequence[int] | None) -> Callable[..., Tenso
     ------
     RuntimeError
         For repeated dimensions, another `norm`, or complex values if they must be real.
+
+    See Also
+    --------
+    torch.fft.{name[1:] if name[0] == "i" else f"i{name}"}
 
     Examples
     --------
@@ -296,6 +304,10 @@ def _frequencies(name: str) -> Callable[..., Tensor]:
     Tensor
         A tensor of shape ({"n" if name == "fftfreq" else "n // 2 + 1"}), in cycles per unit of `d`.
 
+    See Also
+    --------
+    torch.fft.fftshift
+
     Examples
     --------
     >>> torch.fft.{name}(4)
@@ -328,6 +340,10 @@ def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.fft.fftfreq, torch.fft.rfftfreq, torch.fft.ifftshift
+
     Examples
     --------
     >>> torch.fft.fftshift(torch.fft.fftfreq(4))
@@ -350,6 +366,10 @@ def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.fft.fftshift
 
     Examples
     --------

@@ -17,6 +17,10 @@ class Future(Generic[T]):
     devices : sequence of ints, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.futures.collect_all, torch.futures.wait_all
+
     Examples
     --------
     >>> future = torch.futures.Future()
@@ -228,6 +232,10 @@ def wait_all(futures: list[Future[T]]) -> list[T]:
     -------
     list
 
+    See Also
+    --------
+    torch.futures.Future, torch.futures.collect_all
+
     Examples
     --------
     >>> future = torch.futures.Future()
@@ -250,6 +258,10 @@ def collect_all(futures: list[Future[T]]) -> Future[list[Future[T]]]:
     -------
     Future
         A future.
+
+    See Also
+    --------
+    torch.futures.wait_all, torch.futures.Future
 
     Examples
     --------

@@ -64,6 +64,10 @@ def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> 
     TypeError
         For dtypes that the format does not support.
 
+    See Also
+    --------
+    torch.safetensors.save_file, torch.safetensors.safe_open, torch.safetensors.load, torch.safetensors.load_file
+
     Examples
     --------
     >>> from cuprous.torch import safetensors
@@ -85,6 +89,10 @@ def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str
         The path.
     metadata : dict of str to str, optional
         Strings by name.
+
+    See Also
+    --------
+    torch.safetensors.safe_open, torch.safetensors.load, torch.safetensors.load_file, torch.safetensors.save
 
     Examples
     --------
@@ -148,6 +156,10 @@ def load(data: bytes) -> dict[str, Tensor]:
     SafetensorError
         For data that is not a complete safetensors file.
 
+    See Also
+    --------
+    torch.safetensors.load_file, torch.safetensors.save, torch.safetensors.save_file, torch.safetensors.safe_open
+
     Examples
     --------
     >>> from cuprous.torch import safetensors
@@ -178,6 +190,10 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     SafetensorError
         For a file that is not a complete safetensors file.
 
+    See Also
+    --------
+    torch.safetensors.save, torch.safetensors.save_file, torch.safetensors.safe_open, torch.safetensors.load
+
     Examples
     --------
     >>> from cuprous.torch import safetensors
@@ -207,6 +223,10 @@ class safe_open:
     ------
     SafetensorError
         If it is not a complete safetensors file.
+
+    See Also
+    --------
+    torch.safetensors.load, torch.safetensors.load_file, torch.safetensors.save, torch.safetensors.save_file
 
     Examples
     --------

@@ -57,6 +57,10 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
     ValueError
         If only one tolerance is given.
 
+    See Also
+    --------
+    torch.testing.assert_allclose, torch.testing.make_tensor
+
     Examples
     --------
     >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
@@ -137,6 +141,10 @@ def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol:
     msg : str, default ""
         The message of the error.
 
+    See Also
+    --------
+    torch.testing.make_tensor, torch.testing.assert_close
+
     Examples
     --------
     >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.0], dtype=torch.float64))
@@ -176,6 +184,10 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
     -------
     Tensor
         A tensor of the given extents.
+
+    See Also
+    --------
+    torch.testing.assert_close, torch.testing.assert_allclose
 
     Examples
     --------

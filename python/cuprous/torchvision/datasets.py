@@ -191,6 +191,11 @@ class CIFAR100(CIFAR10):
 class FakeData(VisionDataset):
     """Random images and targets, reproducible by index.
 
+    See Also
+    --------
+    torchvision.datasets.VisionDataset, torchvision.datasets.ImageFolder, torchvision.datasets.DatasetFolder,
+    torchvision.datasets.ImageNet
+
     Examples
     --------
     >>> image, label = datasets.FakeData(size=10, image_size=(3, 8, 8))[0]

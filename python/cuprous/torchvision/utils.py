@@ -35,6 +35,10 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
     ValueError
         For tensors with one dimension, or more than four.
 
+    See Also
+    --------
+    torchvision.utils.save_image
+
     Examples
     --------
     >>> utils.make_grid(torch.zeros(4, 3, 8, 8), nrow=2).shape
@@ -70,6 +74,10 @@ def make_grid(tensor: Any, nrow: int = 8, padding: int = 2, normalize: bool = Fa
 def save_image(tensor: Any, fp: Any, format: str | None = None, **kwargs: Any) -> None:
     """Writes images in [0, 1] to a file as one grid; the extension selects the format. `kwargs` are passed to
     `make_grid`.
+
+    See Also
+    --------
+    torchvision.utils.make_grid
 
     Examples
     --------

@@ -226,6 +226,10 @@ _DOC = """{inverse}iscrete {of} transform of a type (1 to 4) along {where}.
     RuntimeError
         For DCT-1 of a single point.
 
+    See Also
+    --------
+    scipy.fft.{other}
+
     Examples
     --------
     >>> cp.scipy.fft.{name}({example}).round(6)
@@ -256,7 +260,8 @@ for _kind, _of in (("DCT", "cosine"), ("DST", "sine")):
             FUNCTIONS[_name] = _make(
                 _name, _kind, _forward,
                 _DOC.format(
-                    name=_name, example=_EXAMPLES[_end], result=_RESULTS[_name].replace("\n", "\n    "),
+                    name=_name, other=f"i{_name}" if _forward else _name[1:],
+                    example=_EXAMPLES[_end], result=_RESULTS[_name].replace("\n", "\n    "),
                     **_words, **_more,
                 ),
             )  # fmt: skip

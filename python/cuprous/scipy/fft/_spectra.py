@@ -163,6 +163,10 @@ TypeError
 {error}
     {case}
 
+See Also
+--------
+scipy.fft.{inverse}
+
 Examples
 --------
 >>> cp.scipy.fft.{name}({example}).round(6)
@@ -172,7 +176,8 @@ Examples
 
 def _documented(name: str, end: str) -> str:
     return _DOC.format(
-        what=_TABLE[name][2], name=name + end, example=_EXAMPLES[end], result=_RESULTS[name + end], **_WORDS[end],
+        what=_TABLE[name][2], name=name + end, inverse=(name[1:] if name[0] == "i" else f"i{name}") + end,
+        example=_EXAMPLES[end], result=_RESULTS[name + end], **_WORDS[end],
         **_PLANS[name in _WITHOUT_PLANS],
     )  # fmt: skip
 

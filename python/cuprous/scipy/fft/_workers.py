@@ -45,6 +45,10 @@ def get_workers() -> int:
     -------
     int
 
+    See Also
+    --------
+    scipy.fft.set_workers
+
     Examples
     --------
     >>> cp.scipy.fft.get_workers()
@@ -70,6 +74,10 @@ def set_workers(workers: int) -> Iterator[None]:
     ------
     ValueError
         For 0 or values below minus the number of processors.
+
+    See Also
+    --------
+    scipy.fft.get_workers
 
     Examples
     --------
@@ -121,6 +129,10 @@ def next_fast_len(target: int, real: bool = False) -> int:
     ValueError
         For a negative length.
 
+    See Also
+    --------
+    scipy.fft.prev_fast_len
+
     Examples
     --------
     >>> cp.scipy.fft.next_fast_len(97)
@@ -149,6 +161,10 @@ def prev_fast_len(target: int, real: bool = False) -> int:
     ------
     ValueError
         For a negative length.
+
+    See Also
+    --------
+    scipy.fft.next_fast_len
 
     Examples
     --------

@@ -135,6 +135,10 @@ def hadamard(n: int, dtype: Any = int) -> ndarray:
     ValueError
         For other numbers.
 
+    See Also
+    --------
+    scipy.linalg.helmert, scipy.linalg.hilbert, scipy.linalg.leslie, scipy.linalg.dft
+
     Examples
     --------
     >>> cp.scipy.linalg.hadamard(2)
@@ -168,6 +172,10 @@ def leslie(f: ArrayLike, s: ArrayLike) -> ndarray:
     ------
     ValueError
         For other lengths.
+
+    See Also
+    --------
+    scipy.linalg.dft, scipy.linalg.hadamard, scipy.linalg.helmert, scipy.linalg.hilbert
 
     Examples
     --------
@@ -204,6 +212,10 @@ def companion(a: ArrayLike) -> ndarray:
     ------
     ValueError
         For fewer than two coefficients, or a leading 0, for which the coefficient is read.
+
+    See Also
+    --------
+    scipy.linalg.fiedler, scipy.linalg.toeplitz, scipy.linalg.hankel
 
     Examples
     --------
@@ -284,6 +296,10 @@ def hilbert(n: int) -> ndarray:
     ndarray
         A square float64 array.
 
+    See Also
+    --------
+    scipy.linalg.leslie, scipy.linalg.dft, scipy.linalg.hadamard, scipy.linalg.helmert
+
     Examples
     --------
     >>> cp.scipy.linalg.hilbert(2)
@@ -307,6 +323,10 @@ def helmert(n: int, full: bool = False) -> ndarray:
     -------
     ndarray
         An array of shape (n - 1, n), or (n, n).
+
+    See Also
+    --------
+    scipy.linalg.hilbert, scipy.linalg.leslie, scipy.linalg.dft, scipy.linalg.hadamard
 
     Examples
     --------
@@ -338,6 +358,10 @@ def dft(n: int, scale: str | None = None) -> ndarray:
     ------
     ValueError
         For another scale.
+
+    See Also
+    --------
+    scipy.linalg.hadamard, scipy.linalg.helmert, scipy.linalg.hilbert, scipy.linalg.leslie
 
     Examples
     --------
@@ -455,6 +479,10 @@ def block_diag(*arrs: ArrayLike) -> ndarray:
     ValueError
         For more than two axes.
 
+    See Also
+    --------
+    scipy.linalg.khatri_rao, scipy.linalg.kron
+
     Examples
     --------
     >>> cp.scipy.linalg.block_diag([1], [[2, 3]])
@@ -495,6 +523,10 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> ndarray:
     ValueError
         For other shapes.
 
+    See Also
+    --------
+    scipy.linalg.kron, scipy.linalg.block_diag
+
     Examples
     --------
     >>> cp.scipy.linalg.khatri_rao([[1, 2]], [[3, 4], [5, 6]])
@@ -522,6 +554,10 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     Returns
     -------
     ndarray
+
+    See Also
+    --------
+    scipy.linalg.block_diag, scipy.linalg.khatri_rao
 
     Examples
     --------

@@ -171,6 +171,10 @@ def lu(a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_f
     ValueError
         For fewer than two axes, infinities or NaN.
 
+    See Also
+    --------
+    scipy.linalg.bandwidth, scipy.linalg.lu_factor, scipy.linalg.lu_solve, scipy.linalg.solve_triangular
+
     Examples
     --------
     >>> p, l, u = cp.scipy.linalg.lu([[1.0, 2.0], [2.0, 2.0]])
@@ -225,6 +229,10 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
     LinAlgError
         For a singular matrix.
 
+    See Also
+    --------
+    scipy.linalg.lu, scipy.linalg.lu_factor, scipy.linalg.lu_solve
+
     Examples
     --------
     >>> cp.scipy.linalg.solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True)
@@ -263,6 +271,10 @@ def expm(A: ArrayLike) -> ndarray:
     ValueError
         For other shapes.
 
+    See Also
+    --------
+    scipy.linalg.coshm, scipy.linalg.sinhm, scipy.linalg.tanhm
+
     Examples
     --------
     >>> cp.scipy.linalg.expm([[0.0, 0.0], [0.0, 0.0]])
@@ -299,6 +311,10 @@ def sinhm(A: ArrayLike) -> ndarray:
     ndarray
         An array of the shape of `A`.
 
+    See Also
+    --------
+    scipy.linalg.tanhm, scipy.linalg.expm, scipy.linalg.coshm
+
     Examples
     --------
     >>> cp.scipy.linalg.sinhm([[0.0]])
@@ -320,6 +336,10 @@ def coshm(A: ArrayLike) -> ndarray:
     ndarray
         An array of the shape of `A`.
 
+    See Also
+    --------
+    scipy.linalg.sinhm, scipy.linalg.tanhm, scipy.linalg.expm
+
     Examples
     --------
     >>> cp.scipy.linalg.coshm([[0.0]])
@@ -340,6 +360,10 @@ def tanhm(A: ArrayLike) -> ndarray:
     -------
     ndarray
         An array of the shape of `A`.
+
+    See Also
+    --------
+    scipy.linalg.expm, scipy.linalg.coshm, scipy.linalg.sinhm
 
     Examples
     --------
@@ -366,6 +390,10 @@ def bandwidth(a: ArrayLike) -> tuple[int, int]:
     ------
     TypeError
         Unless there are two axes.
+
+    See Also
+    --------
+    scipy.linalg.lu
 
     Examples
     --------

@@ -365,6 +365,10 @@ def binary_propagation(
     RuntimeError
         For a structure or mask of the wrong shape.
 
+    See Also
+    --------
+    scipy.ndimage.binary_dilation
+
     Examples
     --------
     >>> cp.scipy.ndimage.binary_propagation(cp.asarray([0, 1, 0, 0]), mask=cp.asarray([1, 1, 1, 0]))

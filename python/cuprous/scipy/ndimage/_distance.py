@@ -187,6 +187,10 @@ def distance_transform_edt(
     RuntimeError
         For `distances` or `indices` of the wrong shape or dtype, or if nothing is requested.
 
+    See Also
+    --------
+    scipy.ndimage.distance_transform_cdt, scipy.ndimage.distance_transform_bf
+
     Examples
     --------
     >>> cp.scipy.ndimage.distance_transform_edt(cp.asarray([[0, 1, 1], [1, 1, 1]]))

@@ -79,6 +79,10 @@ def fourier_gaussian(input: ArrayLike, sigma: Any, n: int = -1, axis: int = -1, 
     AxisError
         If the axis does not exist.
 
+    See Also
+    --------
+    scipy.ndimage.fourier_shift, scipy.ndimage.fourier_uniform, scipy.ndimage.fourier_ellipsoid
+
     Examples
     --------
     >>> cp.scipy.ndimage.fourier_gaussian(cp.ones(4), 1.0).round(6)
@@ -115,6 +119,10 @@ def fourier_uniform(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, ou
     RuntimeError
         For a wrong number of extents.
 
+    See Also
+    --------
+    scipy.ndimage.fourier_ellipsoid, scipy.ndimage.fourier_gaussian, scipy.ndimage.fourier_shift
+
     Examples
     --------
     >>> cp.scipy.ndimage.fourier_uniform(cp.ones(4), 2.0).round(6)
@@ -150,6 +158,10 @@ def fourier_ellipsoid(input: ArrayLike, size: Any, n: int = -1, axis: int = -1, 
     ------
     NotImplementedError
         For more axes.
+
+    See Also
+    --------
+    scipy.ndimage.fourier_gaussian, scipy.ndimage.fourier_shift, scipy.ndimage.fourier_uniform
 
     Examples
     --------
@@ -196,6 +208,10 @@ def fourier_shift(input: ArrayLike, shift: Any, n: int = -1, axis: int = -1, out
     ------
     RuntimeError
         For a wrong number of shifts.
+
+    See Also
+    --------
+    scipy.ndimage.fourier_uniform, scipy.ndimage.fourier_ellipsoid, scipy.ndimage.fourier_gaussian
 
     Examples
     --------

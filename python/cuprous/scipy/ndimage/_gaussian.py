@@ -91,6 +91,10 @@ def gaussian_filter1d(
     ValueError
         For a negative order or radius.
 
+    See Also
+    --------
+    scipy.ndimage.gaussian_gradient_magnitude, scipy.ndimage.gaussian_laplace, scipy.ndimage.gaussian_filter
+
     Examples
     --------
     >>> cp.scipy.ndimage.gaussian_filter1d(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
@@ -144,6 +148,11 @@ def gaussian_filter(
     ValueError
         For a negative order or radius.
 
+    See Also
+    --------
+    scipy.ndimage.gaussian_filter1d, scipy.ndimage.gaussian_gradient_magnitude, scipy.ndimage.gaussian_laplace,
+    scipy.ndimage.uniform_filter, scipy.ndimage.uniform_filter1d
+
     Examples
     --------
     >>> cp.scipy.ndimage.gaussian_filter(cp.asarray([0.0, 0.0, 1.0, 0.0, 0.0]), 1.0).round(6)
@@ -181,6 +190,10 @@ def sobel(input: ArrayLike, axis: int = -1, output: Output = None, mode: Mode = 
     -------
     ndarray
         An array of the shape of `input`.
+
+    See Also
+    --------
+    scipy.ndimage.prewitt, scipy.ndimage.gaussian_laplace, scipy.ndimage.laplace
 
     Examples
     --------
@@ -263,6 +276,11 @@ def laplace(
     ndarray
         An array of the shape of `input`.
 
+    See Also
+    --------
+    scipy.ndimage.generic_gradient_magnitude, scipy.ndimage.generic_laplace,
+    scipy.ndimage.gaussian_gradient_magnitude, scipy.ndimage.sobel, scipy.ndimage.prewitt
+
     Examples
     --------
     >>> cp.scipy.ndimage.laplace(cp.asarray([0.0, 1.0, 4.0, 9.0]))
@@ -304,6 +322,11 @@ def gaussian_laplace(
     ------
     ValueError
         For a negative radius.
+
+    See Also
+    --------
+    scipy.ndimage.gaussian_filter, scipy.ndimage.gaussian_filter1d, scipy.ndimage.gaussian_gradient_magnitude,
+    scipy.ndimage.laplace, scipy.ndimage.sobel
 
     Examples
     --------
@@ -351,6 +374,11 @@ def gaussian_gradient_magnitude(
     ------
     ValueError
         For a negative radius.
+
+    See Also
+    --------
+    scipy.ndimage.gaussian_laplace, scipy.ndimage.gaussian_filter, scipy.ndimage.gaussian_filter1d,
+    scipy.ndimage.laplace, scipy.ndimage.generic_gradient_magnitude
 
     Examples
     --------
@@ -421,6 +449,10 @@ def generic_laplace(
     ndarray
         An array of the shape of `input`.
 
+    See Also
+    --------
+    scipy.ndimage.gaussian_gradient_magnitude, scipy.ndimage.laplace, scipy.ndimage.generic_gradient_magnitude
+
     Examples
     --------
     >>> def second(a, axis, output, mode, cval):
@@ -459,6 +491,10 @@ def generic_gradient_magnitude(
     -------
     ndarray
         An array of the shape of `input`.
+
+    See Also
+    --------
+    scipy.ndimage.generic_laplace, scipy.ndimage.gaussian_gradient_magnitude, scipy.ndimage.laplace
 
     Examples
     --------

@@ -226,6 +226,10 @@ def generic_filter1d(
     NotImplementedError
         For a `scipy.LowLevelCallable`, and for kernels if the device is a CPU.
 
+    See Also
+    --------
+    scipy.ndimage.generic_filter, scipy.ndimage.vectorized_filter
+
     Examples
     --------
     >>> def reverse(line, result):

@@ -271,6 +271,10 @@ def morphological_laplace(
     ValueError
         Without `size`, `footprint` and `structure`, and for an origin outside the window.
 
+    See Also
+    --------
+    scipy.ndimage.morphological_gradient
+
     Examples
     --------
     >>> cp.scipy.ndimage.morphological_laplace(cp.asarray([1, 1, 5, 5]), size=3)

@@ -341,6 +341,10 @@ def affine_transform(
         For a homogeneous matrix whose last row is not 0 … 0 1; with `texture_memory`, for other than float32 arrays of
         two or three axes, homogeneous matrices, and the modes "constant" and "nearest".
 
+    See Also
+    --------
+    scipy.ndimage.map_coordinates, scipy.ndimage.rotate, scipy.ndimage.zoom, scipy.ndimage.shift
+
     Examples
     --------
     >>> cp.scipy.ndimage.affine_transform(cp.asarray([1.0, 2.0, 3.0]), [[1.0]], offset=1, order=1)
@@ -477,6 +481,10 @@ def zoom(
     RuntimeError
         For an unsupported order or mode, and an output of the wrong shape.
 
+    See Also
+    --------
+    scipy.ndimage.shift, scipy.ndimage.affine_transform, scipy.ndimage.map_coordinates, scipy.ndimage.rotate
+
     Examples
     --------
     >>> cp.scipy.ndimage.zoom(cp.asarray([1.0, 3.0]), 1.5, order=1)
@@ -545,6 +553,10 @@ def rotate(
     ------
     ValueError
         For arrays with fewer than two axes, and invalid planes.
+
+    See Also
+    --------
+    scipy.ndimage.zoom, scipy.ndimage.shift, scipy.ndimage.affine_transform, scipy.ndimage.map_coordinates
 
     Examples
     --------

@@ -156,6 +156,10 @@ def correlate1d(
     ValueError
         For an origin outside the window.
 
+    See Also
+    --------
+    scipy.ndimage.convolve, scipy.ndimage.correlate, scipy.ndimage.convolve1d
+
     Examples
     --------
     >>> cp.scipy.ndimage.correlate1d(cp.asarray([0.0, 1.0, 0.0]), [1.0, 2.0, 3.0])
@@ -189,6 +193,10 @@ def convolve1d(
         For weights that are not a vector, an unknown mode, or an output of the wrong shape.
     ValueError
         For an origin outside the window.
+
+    See Also
+    --------
+    scipy.ndimage.correlate1d, scipy.ndimage.convolve, scipy.ndimage.correlate
 
     Examples
     --------
@@ -337,6 +345,10 @@ def uniform_filter1d(
     ValueError
         For an origin outside the window.
 
+    See Also
+    --------
+    scipy.ndimage.gaussian_filter, scipy.ndimage.uniform_filter
+
     Examples
     --------
     >>> cp.scipy.ndimage.uniform_filter1d(cp.asarray([0.0, 3.0, 0.0, 0.0]), 3)
@@ -374,6 +386,10 @@ def uniform_filter(
         For an unknown mode, or an output of the wrong shape.
     ValueError
         For an origin outside the window, or invalid axes.
+
+    See Also
+    --------
+    scipy.ndimage.uniform_filter1d, scipy.ndimage.gaussian_filter
 
     Examples
     --------

@@ -170,6 +170,10 @@ def sum(input: ArrayLike, labels: ArrayLike = None, index: Any = None) -> ndarra
     ndarray
         A 0-d array for one region, otherwise float64 of the shape of `index`; 0 for labels that do not occur.
 
+    See Also
+    --------
+    scipy.ndimage.labeled_comprehension, scipy.ndimage.histogram, scipy.ndimage.label, scipy.ndimage.center_of_mass
+
     Examples
     --------
     >>> cp.scipy.ndimage.sum(cp.asarray([1, 5, 3]), cp.asarray([1, 1, 2]), [1, 2])
@@ -506,6 +510,10 @@ def center_of_mass(input: ArrayLike, labels: ArrayLike = None, index: Any = None
     tuple
         A tuple of 0-d arrays, or a list of tuples for several labels.
 
+    See Also
+    --------
+    scipy.ndimage.sum, scipy.ndimage.labeled_comprehension, scipy.ndimage.histogram, scipy.ndimage.label
+
     Examples
     --------
     >>> cp.scipy.ndimage.center_of_mass(cp.asarray([0.0, 1.0, 3.0]))
@@ -549,6 +557,10 @@ def histogram(input: ArrayLike, min: float, max: float, bins: int, labels: Array
     ------
     ValueError
         For `index` without `labels`.
+
+    See Also
+    --------
+    scipy.ndimage.label, scipy.ndimage.center_of_mass, scipy.ndimage.sum, scipy.ndimage.labeled_comprehension
 
     Examples
     --------
@@ -604,6 +616,10 @@ def labeled_comprehension(
     ------
     ValueError
         For `index` without `labels`.
+
+    See Also
+    --------
+    scipy.ndimage.histogram, scipy.ndimage.label, scipy.ndimage.center_of_mass, scipy.ndimage.sum
 
     Examples
     --------

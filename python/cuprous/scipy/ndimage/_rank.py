@@ -298,6 +298,11 @@ def minimum_filter1d(
     RuntimeError
         For an unknown mode, or an output of the wrong shape.
 
+    See Also
+    --------
+    scipy.ndimage.rank_filter, scipy.ndimage.percentile_filter, scipy.ndimage.maximum_filter,
+    scipy.ndimage.minimum_filter, scipy.ndimage.maximum_filter1d
+
     Examples
     --------
     >>> cp.scipy.ndimage.minimum_filter1d(cp.asarray([1, 5, 2, 0]), 3)
@@ -330,6 +335,11 @@ def maximum_filter1d(
     ------
     RuntimeError
         For an unknown mode, or an output of the wrong shape.
+
+    See Also
+    --------
+    scipy.ndimage.minimum_filter1d, scipy.ndimage.rank_filter, scipy.ndimage.percentile_filter,
+    scipy.ndimage.maximum_filter, scipy.ndimage.minimum_filter
 
     Examples
     --------
@@ -379,6 +389,11 @@ def minimum_filter(
     ValueError
         For an origin outside the window, and for an empty footprint.
 
+    See Also
+    --------
+    scipy.ndimage.maximum_filter1d, scipy.ndimage.minimum_filter1d, scipy.ndimage.rank_filter,
+    scipy.ndimage.percentile_filter, scipy.ndimage.maximum_filter
+
     Examples
     --------
     >>> cp.scipy.ndimage.minimum_filter(cp.asarray([1, 5, 2, 0]), size=3)
@@ -413,6 +428,11 @@ def maximum_filter(
     ------
     RuntimeError
         Without `size` and `footprint`, and for arguments of the wrong length or shape.
+
+    See Also
+    --------
+    scipy.ndimage.minimum_filter, scipy.ndimage.maximum_filter1d, scipy.ndimage.minimum_filter1d,
+    scipy.ndimage.rank_filter, scipy.ndimage.percentile_filter
 
     Examples
     --------
@@ -450,6 +470,11 @@ def rank_filter(
     ------
     RuntimeError
         If the window has no such rank.
+
+    See Also
+    --------
+    scipy.ndimage.percentile_filter, scipy.ndimage.maximum_filter, scipy.ndimage.minimum_filter,
+    scipy.ndimage.maximum_filter1d, scipy.ndimage.minimum_filter1d
 
     Examples
     --------
@@ -526,6 +551,11 @@ def percentile_filter(
     ------
     RuntimeError
         If the percentile is not within -100 to 100.
+
+    See Also
+    --------
+    scipy.ndimage.maximum_filter, scipy.ndimage.minimum_filter, scipy.ndimage.maximum_filter1d,
+    scipy.ndimage.minimum_filter1d, scipy.ndimage.rank_filter
 
     Examples
     --------

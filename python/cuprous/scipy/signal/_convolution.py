@@ -254,6 +254,10 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     ValueError
         For arrays that are not matrices, and unknown modes and boundaries.
 
+    See Also
+    --------
+    scipy.signal.correlate2d, scipy.signal.convolve, scipy.signal.fftconvolve, scipy.signal.sepfir2d
+
     Examples
     --------
     >>> cp.scipy.signal.convolve2d([[1, 2], [3, 4]], [[1, 1]])
@@ -288,6 +292,10 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     ------
     ValueError
         For arrays that are not matrices, and unknown modes and boundaries.
+
+    See Also
+    --------
+    scipy.signal.convolve, scipy.signal.fftconvolve, scipy.signal.sepfir2d, scipy.signal.convolve2d
 
     Examples
     --------

@@ -128,6 +128,10 @@ def order_filter(a: Any, domain: Any, rank: int) -> ndarray:
     RuntimeError
         If the window has no such rank.
 
+    See Also
+    --------
+    scipy.signal.medfilt, scipy.signal.wiener
+
     Examples
     --------
     >>> cp.scipy.signal.order_filter(cp.asarray([1.0, 9.0, 2.0, 3.0]), [1, 1, 1], 0)
@@ -168,6 +172,10 @@ def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwr
     ------
     ValueError
         For an unknown type, and breakpoints beyond the end.
+
+    See Also
+    --------
+    scipy.signal.hilbert
 
     Examples
     --------

@@ -24,6 +24,10 @@ def tf2zpk(b: Any, a: Any) -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.zpk2tf, scipy.signal.tf2sos, scipy.signal.sos2tf, scipy.signal.sos2zpk, scipy.signal.normalize
+
     Examples
     --------
     >>> z, p, k = cp.scipy.signal.tf2zpk([1.0, 0.0], [1.0, -0.5])
@@ -48,6 +52,10 @@ def zpk2tf(z: Any, p: Any, k: Any) -> Any:
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.tf2sos, scipy.signal.sos2tf, scipy.signal.sos2zpk, scipy.signal.tf2zpk
 
     Examples
     --------
@@ -111,6 +119,10 @@ def sos2tf(sos: Any) -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.sos2zpk, scipy.signal.tf2zpk, scipy.signal.zpk2tf, scipy.signal.tf2sos
+
     Examples
     --------
     >>> b, a = cp.scipy.signal.sos2tf(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
@@ -173,6 +185,10 @@ def sos2zpk(sos: Any) -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.tf2zpk, scipy.signal.zpk2tf, scipy.signal.tf2sos, scipy.signal.sos2tf
+
     Examples
     --------
     >>> z, p, k = cp.scipy.signal.sos2zpk(cp.asarray([[1.0, 0, 0, 1, -0.5, 0]]))
@@ -203,6 +219,10 @@ def tf2ss(num: Any, den: Any) -> Any:
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.zpk2ss, scipy.signal.ss2zpk, scipy.signal.cont2discrete, scipy.signal.ss2tf
 
     Examples
     --------
@@ -241,6 +261,10 @@ def ss2tf(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.tf2ss, scipy.signal.zpk2ss, scipy.signal.ss2zpk, scipy.signal.cont2discrete
+
     Examples
     --------
     >>> b, a = cp.scipy.signal.ss2tf([[-0.5]], [[1.0]], [[1.0]], [[0.0]])
@@ -265,6 +289,10 @@ def zpk2ss(z: Any, p: Any, k: Any) -> Any:
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.ss2zpk, scipy.signal.cont2discrete, scipy.signal.ss2tf, scipy.signal.tf2ss
 
     Examples
     --------
@@ -302,6 +330,10 @@ def ss2zpk(A: Any, B: Any, C: Any, D: Any, input: int = 0) -> Any:
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.cont2discrete, scipy.signal.ss2tf, scipy.signal.tf2ss, scipy.signal.zpk2ss
 
     Examples
     --------
@@ -425,6 +457,10 @@ def normalize(b: Any, a: Any) -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.tf2zpk
+
     Examples
     --------
     >>> b, a = cp.scipy.signal.normalize([1.0], [2.0, 1.0])
@@ -459,6 +495,10 @@ def cont2discrete(system: Any, dt: Any, method: str = "zoh", alpha: Any = None) 
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.ss2tf, scipy.signal.tf2ss, scipy.signal.zpk2ss, scipy.signal.ss2zpk
 
     Examples
     --------

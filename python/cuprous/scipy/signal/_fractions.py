@@ -159,6 +159,10 @@ def unique_roots(p: Any, tol: float = 0.001, rtype: str = "min") -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.invres
+
     Examples
     --------
     >>> roots, counts = cp.scipy.signal.unique_roots([1.0, 1.0, 2.0])

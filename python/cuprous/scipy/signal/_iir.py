@@ -130,6 +130,10 @@ def bessel(
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.butter, scipy.signal.cheby1, scipy.signal.ellip
+
     Examples
     --------
     >>> b, a = cp.scipy.signal.bessel(2, 0.25)

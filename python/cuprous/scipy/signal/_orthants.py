@@ -281,6 +281,10 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> ndarray:
     ValueError
         For arrays of other dimensions, and filters of even length.
 
+    See Also
+    --------
+    scipy.signal.convolve2d, scipy.signal.correlate2d, scipy.signal.convolve, scipy.signal.fftconvolve
+
     Examples
     --------
     >>> cp.scipy.signal.sepfir2d(cp.ones((3, 3)), [0.25, 0.5, 0.25], [1.0])

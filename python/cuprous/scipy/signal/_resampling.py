@@ -53,6 +53,10 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> ndarray:
     ValueError
         For complex signals, and an N that is not positive.
 
+    See Also
+    --------
+    scipy.signal.detrend
+
     Examples
     --------
     >>> cp.scipy.signal.hilbert([1.0, 0.0, -1.0, 0.0]).round(6)
@@ -179,6 +183,10 @@ def upfirdn(h: Any, x: Any, up: int = 1, down: int = 1, axis: int = -1, mode: st
     NotImplementedError
         For other modes and boundary values.
 
+    See Also
+    --------
+    scipy.signal.resample_poly
+
     Examples
     --------
     >>> cp.scipy.signal.upfirdn([1.0, 1.0], [1.0, 2.0, 3.0], up=2)
@@ -297,6 +305,10 @@ def kaiser_beta(a: float) -> float:
     Returns
     -------
     float
+
+    See Also
+    --------
+    scipy.signal.get_window
 
     Examples
     --------
@@ -440,6 +452,10 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     ------
     NotImplementedError
         For complex arrays.
+
+    See Also
+    --------
+    scipy.signal.order_filter, scipy.signal.medfilt
 
     Examples
     --------

@@ -98,6 +98,10 @@ def findfreqs(num: Any, den: Any, N: Any, kind: str = "ba") -> Any:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.freqs
+
     Examples
     --------
     >>> cp.scipy.signal.findfreqs([1.0], [1.0, 1.0], 3).round(6)
@@ -233,6 +237,10 @@ def sosfreqz(sos: Any, worN: Any = 512, whole: bool = False, fs: float = 2 * mat
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.freqz, scipy.signal.freqz_sos
 
     Examples
     --------

@@ -39,6 +39,10 @@ def dpss(
     ValueError
         For numbers out of range, and unknown norms.
 
+    See Also
+    --------
+    scipy.signal.windows.kaiser, scipy.signal.windows.chebwin, scipy.signal.windows.taylor
+
     Examples
     --------
     >>> cp.scipy.signal.windows.dpss(5, 1.0).round(6)

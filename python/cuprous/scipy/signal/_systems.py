@@ -333,6 +333,10 @@ def lsim(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> An
     tuple of ndarrays
         The times, the output and the states.
 
+    See Also
+    --------
+    scipy.signal.bode, scipy.signal.freqresp, scipy.signal.impulse, scipy.signal.step
+
     Examples
     --------
     >>> t, y, x = cp.scipy.signal.lsim(([1.0], [1.0, 0.0]), cp.ones(3), cp.arange(3.0))
@@ -350,6 +354,10 @@ def impulse(system: Any, X0: Any = None, T: Any = None, N: int | None = None) ->
     -------
     tuple of ndarrays
         The times and the response.
+
+    See Also
+    --------
+    scipy.signal.step, scipy.signal.lsim, scipy.signal.bode, scipy.signal.freqresp
 
     Examples
     --------
@@ -369,6 +377,10 @@ def step(system: Any, X0: Any = None, T: Any = None, N: int | None = None) -> An
     tuple of ndarrays
         The times and the response.
 
+    See Also
+    --------
+    scipy.signal.lsim, scipy.signal.bode, scipy.signal.freqresp, scipy.signal.impulse
+
     Examples
     --------
     >>> t, y = cp.scipy.signal.step(([1.0], [1.0, 1.0]), T=cp.asarray([0.0, 1.0]))
@@ -387,6 +399,10 @@ def bode(system: Any, w: Any = None, n: int = 100) -> Any:
     tuple of ndarrays
         The frequencies, the magnitude in decibels and the phase in degrees.
 
+    See Also
+    --------
+    scipy.signal.freqresp, scipy.signal.impulse, scipy.signal.step, scipy.signal.lsim
+
     Examples
     --------
     >>> w, magnitude, phase = cp.scipy.signal.bode(([1.0], [1.0, 1.0]), cp.asarray([1.0]))
@@ -404,6 +420,10 @@ def freqresp(system: Any, w: Any = None, n: int = 10000) -> Any:
     -------
     ndarray
         The frequencies and the complex response.
+
+    See Also
+    --------
+    scipy.signal.impulse, scipy.signal.step, scipy.signal.lsim, scipy.signal.bode
 
     Examples
     --------
@@ -532,6 +552,10 @@ def dfreqresp(system: Any, w: Any = None, n: int = 10000, whole: bool = False) -
     -------
     ndarray
         The frequencies and the complex response.
+
+    See Also
+    --------
+    scipy.signal.dbode, scipy.signal.dimpulse
 
     Examples
     --------

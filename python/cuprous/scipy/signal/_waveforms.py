@@ -34,6 +34,10 @@ def sawtooth(t: Any, width: Any = 1) -> ndarray:
     ndarray
         An array of the broadcast shape.
 
+    See Also
+    --------
+    scipy.signal.square, scipy.signal.gausspulse, scipy.signal.chirp, scipy.signal.unit_impulse
+
     Examples
     --------
     >>> cp.scipy.signal.sawtooth(cp.asarray([0.0, 1.5707963267948966]), 0.5).round(6)
@@ -61,6 +65,10 @@ def square(t: Any, duty: Any = 0.5) -> ndarray:
     -------
     ndarray
         An array of the broadcast shape.
+
+    See Also
+    --------
+    scipy.signal.gausspulse, scipy.signal.chirp, scipy.signal.unit_impulse, scipy.signal.sawtooth
 
     Examples
     --------
@@ -104,6 +112,10 @@ def gausspulse(
     ------
     ValueError
         For values out of range, and other text than "cutoff".
+
+    See Also
+    --------
+    scipy.signal.chirp, scipy.signal.unit_impulse, scipy.signal.sawtooth, scipy.signal.square
 
     Examples
     --------
@@ -265,6 +277,10 @@ def unit_impulse(shape: Any, idx: Any = None, dtype: Any = float) -> ndarray:
     ------
     IndexError
         For a place beyond the edges.
+
+    See Also
+    --------
+    scipy.signal.sawtooth, scipy.signal.square, scipy.signal.gausspulse, scipy.signal.chirp
 
     Examples
     --------

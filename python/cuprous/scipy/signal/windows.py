@@ -40,6 +40,10 @@ def general_cosine(M: int, a: Any, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.general_hamming, scipy.signal.windows.hamming
+
     Examples
     --------
     >>> cp.scipy.signal.windows.general_cosine(5, [0.5, 0.5]).round(6)
@@ -90,6 +94,11 @@ def hamming(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.hann, scipy.signal.windows.blackman, scipy.signal.windows.blackmanharris,
+    scipy.signal.windows.nuttall, scipy.signal.windows.flattop
+
     Examples
     --------
     >>> cp.scipy.signal.windows.hamming(5).round(6)
@@ -106,6 +115,11 @@ def hann(M: int, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.blackman, scipy.signal.windows.blackmanharris, scipy.signal.windows.nuttall,
+    scipy.signal.windows.flattop, scipy.signal.windows.hamming
 
     Examples
     --------
@@ -124,6 +138,11 @@ def blackman(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.blackmanharris, scipy.signal.windows.nuttall, scipy.signal.windows.flattop,
+    scipy.signal.windows.hamming, scipy.signal.windows.hann
+
     Examples
     --------
     >>> cp.scipy.signal.windows.blackman(5).round(6)
@@ -140,6 +159,11 @@ def nuttall(M: int, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.flattop, scipy.signal.windows.hamming, scipy.signal.windows.hann,
+    scipy.signal.windows.blackman, scipy.signal.windows.blackmanharris
 
     Examples
     --------
@@ -158,6 +182,11 @@ def blackmanharris(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.nuttall, scipy.signal.windows.flattop, scipy.signal.windows.hamming,
+    scipy.signal.windows.hann, scipy.signal.windows.blackman
+
     Examples
     --------
     >>> cp.scipy.signal.windows.blackmanharris(5).round(6)
@@ -175,6 +204,11 @@ def flattop(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.hamming, scipy.signal.windows.hann, scipy.signal.windows.blackman,
+    scipy.signal.windows.blackmanharris, scipy.signal.windows.nuttall
+
     Examples
     --------
     >>> cp.scipy.signal.windows.flattop(5).round(6)
@@ -191,6 +225,10 @@ def boxcar(M: int, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.triang, scipy.signal.windows.tukey
 
     Examples
     --------
@@ -259,6 +297,11 @@ def parzen(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.lanczos, scipy.signal.windows.barthann, scipy.signal.windows.bohman,
+    scipy.signal.windows.cosine
+
     Examples
     --------
     >>> cp.scipy.signal.windows.parzen(5).round(6)
@@ -282,6 +325,11 @@ def bohman(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.cosine, scipy.signal.windows.parzen, scipy.signal.windows.lanczos,
+    scipy.signal.windows.barthann
+
     Examples
     --------
     >>> cp.scipy.signal.windows.bohman(5).round(6)
@@ -303,6 +351,11 @@ def cosine(M: int, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.parzen, scipy.signal.windows.lanczos, scipy.signal.windows.barthann,
+    scipy.signal.windows.bohman
 
     Examples
     --------
@@ -326,6 +379,10 @@ def gaussian(M: int, std: float, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.general_gaussian, scipy.signal.windows.exponential
 
     Examples
     --------
@@ -351,6 +408,10 @@ def general_gaussian(M: int, p: float, sig: float, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.exponential, scipy.signal.windows.gaussian
 
     Examples
     --------
@@ -382,6 +443,10 @@ def exponential(M: int, center: float | None = None, tau: float = 1.0, sym: bool
     ValueError
         If `center` is given for a symmetric window.
 
+    See Also
+    --------
+    scipy.signal.windows.gaussian, scipy.signal.windows.general_gaussian
+
     Examples
     --------
     >>> cp.scipy.signal.windows.exponential(5, tau=2.0).round(6)
@@ -407,6 +472,10 @@ def kaiser(M: int, beta: float, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.chebwin, scipy.signal.windows.taylor, scipy.signal.windows.dpss
 
     Examples
     --------
@@ -434,6 +503,10 @@ def tukey(M: int, alpha: float = 0.5, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.boxcar, scipy.signal.windows.triang
+
     Examples
     --------
     >>> cp.scipy.signal.windows.tukey(5).round(6)
@@ -458,6 +531,11 @@ def barthann(M: int, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.bohman, scipy.signal.windows.cosine, scipy.signal.windows.parzen,
+    scipy.signal.windows.lanczos
+
     Examples
     --------
     >>> cp.scipy.signal.windows.barthann(5)
@@ -478,6 +556,11 @@ def lanczos(M: int, *, sym: bool = True) -> ndarray:
     -------
     ndarray
         An array of shape (M,).
+
+    See Also
+    --------
+    scipy.signal.windows.barthann, scipy.signal.windows.bohman, scipy.signal.windows.cosine,
+    scipy.signal.windows.parzen
 
     Examples
     --------
@@ -587,6 +670,10 @@ def chebwin(M: int, at: float, sym: bool = True) -> ndarray:
     ndarray
         An array of shape (M,).
 
+    See Also
+    --------
+    scipy.signal.windows.taylor, scipy.signal.windows.dpss, scipy.signal.windows.kaiser
+
     Examples
     --------
     >>> cp.scipy.signal.windows.chebwin(5, 60).round(6)
@@ -656,6 +743,10 @@ def get_window(window: Any, Nx: int, fftbins: bool = True) -> ndarray:
     ------
     ValueError
         For an unknown name, and missing parameters.
+
+    See Also
+    --------
+    scipy.signal.kaiser_beta
 
     Examples
     --------

@@ -26,6 +26,10 @@ _NO_FORMAT = "use csr, csc, coo or dia"
 class sparray:
     """The base class of sparse arrays, whose `*` multiplies elementwise.
 
+    See Also
+    --------
+    scipy.sparse.spmatrix, scipy.sparse.issparse
+
     Examples
     --------
     >>> issubclass(cp.scipy.sparse.csr_array, cp.scipy.sparse.sparray)
@@ -37,6 +41,10 @@ class sparray:
 
 class spmatrix:
     """The base class of sparse matrices, whose `*` is the matrix product and whose reductions keep two dimensions.
+
+    See Also
+    --------
+    scipy.sparse.issparse, scipy.sparse.sparray
 
     Examples
     --------

@@ -141,6 +141,11 @@ def issparse(x: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    scipy.sparse.sparray, scipy.sparse.spmatrix, scipy.sparse.isspmatrix, scipy.sparse.isspmatrix_csr,
+    scipy.sparse.isspmatrix_csc
+
     Examples
     --------
     >>> cp.scipy.sparse.issparse(cp.scipy.sparse.eye(2))
@@ -160,6 +165,11 @@ def isspmatrix(x: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    scipy.sparse.isspmatrix_csr, scipy.sparse.isspmatrix_csc, scipy.sparse.isspmatrix_coo,
+    scipy.sparse.isspmatrix_dia, scipy.sparse.issparse
 
     Examples
     --------
@@ -181,6 +191,11 @@ def isspmatrix_csr(x: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    scipy.sparse.isspmatrix_csc, scipy.sparse.isspmatrix_coo, scipy.sparse.isspmatrix_dia, scipy.sparse.issparse,
+    scipy.sparse.isspmatrix
+
     Examples
     --------
     >>> cp.scipy.sparse.isspmatrix_csr(cp.scipy.sparse.eye(2, format="csr"))
@@ -200,6 +215,11 @@ def isspmatrix_csc(x: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    scipy.sparse.isspmatrix_coo, scipy.sparse.isspmatrix_dia, scipy.sparse.issparse, scipy.sparse.isspmatrix,
+    scipy.sparse.isspmatrix_csr
 
     Examples
     --------
@@ -221,6 +241,11 @@ def isspmatrix_dia(x: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    scipy.sparse.issparse, scipy.sparse.isspmatrix, scipy.sparse.isspmatrix_csr, scipy.sparse.isspmatrix_csc,
+    scipy.sparse.isspmatrix_coo
+
     Examples
     --------
     >>> cp.scipy.sparse.isspmatrix_dia(cp.scipy.sparse.eye(2))
@@ -240,6 +265,11 @@ def isspmatrix_coo(x: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    scipy.sparse.isspmatrix_dia, scipy.sparse.issparse, scipy.sparse.isspmatrix, scipy.sparse.isspmatrix_csr,
+    scipy.sparse.isspmatrix_csc
 
     Examples
     --------

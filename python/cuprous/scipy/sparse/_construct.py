@@ -104,6 +104,10 @@ def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, f
     sparse matrix
         A sparse array.
 
+    See Also
+    --------
+    scipy.sparse.diags_array, scipy.sparse.random_array
+
     Examples
     --------
     >>> cp.scipy.sparse.eye_array(2, k=1).toarray()
@@ -340,6 +344,10 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     sparse matrix
         A sparse matrix; an array if an operand is a sparse array.
 
+    See Also
+    --------
+    scipy.sparse.kronsum, scipy.sparse.block_diag
+
     Examples
     --------
     >>> cp.scipy.sparse.kron(cp.scipy.sparse.eye(2), [[1, 2]]).toarray()
@@ -380,6 +388,10 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     ------
     ValueError
         For matrices that are not square.
+
+    See Also
+    --------
+    scipy.sparse.block_diag, scipy.sparse.kron
 
     Examples
     --------

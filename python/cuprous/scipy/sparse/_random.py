@@ -127,6 +127,10 @@ def random_array(shape: Any, *, density: float = 0.01, format: str = "coo", dtyp
     sparse matrix
         A sparse array.
 
+    See Also
+    --------
+    scipy.sparse.eye_array, scipy.sparse.diags_array
+
     Examples
     --------
     >>> cp.scipy.sparse.random_array((4, 5), density=0.5, rng=1).nnz

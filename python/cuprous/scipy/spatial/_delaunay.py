@@ -43,6 +43,10 @@ class Delaunay:
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.spatial.KDTree
+
     Examples
     --------
     >>> mesh = cp.scipy.spatial.Delaunay([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])

@@ -167,6 +167,10 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     NotImplementedError
         For other metrics, functions, and arguments that the metric does not take.
 
+    See Also
+    --------
+    scipy.spatial.distance.pdist, scipy.spatial.distance.squareform, scipy.spatial.distance.directed_hausdorff
+
     Examples
     --------
     >>> cp.scipy.spatial.distance.cdist([[0.0, 0.0], [1.0, 1.0]], [[3.0, 4.0]])
@@ -250,6 +254,11 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> ndarray:
     ------
     ValueError
         For arrays of neither form, and for failures of `checks` and `force`.
+
+    See Also
+    --------
+    scipy.spatial.distance.directed_hausdorff, scipy.spatial.distance.cdist, scipy.spatial.distance.pdist,
+    scipy.spatial.distance.is_valid_dm, scipy.spatial.distance.is_valid_y
 
     Examples
     --------
@@ -341,6 +350,10 @@ ValueError
 NotImplementedError
     For complex numbers, and for weights of a metric without them.
 
+See Also
+--------
+scipy.spatial.distance.cdist, scipy.spatial.distance.pdist
+
 Examples
 --------
 >>> cp.scipy.spatial.distance.{name}({example})
@@ -391,6 +404,11 @@ def minkowski(u: Any, v: Any, p: float = 2, w: Any = None) -> ndarray:
     ValueError
         For vectors that are not 1-d or differ in length.
 
+    See Also
+    --------
+    scipy.spatial.distance.cityblock, scipy.spatial.distance.chebyshev, scipy.spatial.distance.euclidean,
+    scipy.spatial.distance.sqeuclidean, scipy.spatial.distance.seuclidean
+
     Examples
     --------
     >>> cp.scipy.spatial.distance.minkowski([0.0, 0.0], [1.0, 1.0], p=1)
@@ -422,6 +440,11 @@ def seuclidean(u: Any, v: Any, V: Any) -> ndarray:
     ValueError
         For vectors that are not 1-d or differ in length.
 
+    See Also
+    --------
+    scipy.spatial.distance.minkowski, scipy.spatial.distance.cityblock, scipy.spatial.distance.chebyshev,
+    scipy.spatial.distance.euclidean, scipy.spatial.distance.sqeuclidean
+
     Examples
     --------
     >>> cp.scipy.spatial.distance.seuclidean([0.0, 0.0], [2.0, 2.0], [4.0, 4.0])
@@ -452,6 +475,10 @@ def mahalanobis(u: Any, v: Any, VI: Any) -> ndarray:
     ------
     ValueError
         For vectors that are not 1-d or differ in length.
+
+    See Also
+    --------
+    scipy.spatial.distance.jensenshannon
 
     Examples
     --------
@@ -487,6 +514,10 @@ def jensenshannon(p: Any, q: Any, base: float | None = None, *, axis: int = 0, k
         If the axis does not exist.
     TypeError
         For complex numbers.
+
+    See Also
+    --------
+    scipy.spatial.distance.mahalanobis
 
     Examples
     --------
@@ -525,6 +556,10 @@ def directed_hausdorff(u: Any, v: Any, rng: Any = 0) -> tuple[ndarray, ndarray, 
     ------
     ValueError
         For arrays that are not 2-d or complex, points of different dimension, and empty arrays.
+
+    See Also
+    --------
+    scipy.spatial.distance.cdist, scipy.spatial.distance.pdist, scipy.spatial.distance.squareform
 
     Examples
     --------
@@ -569,6 +604,11 @@ def is_valid_dm(D: Any, tol: float = 0.0, throw: bool = False, name: str | None 
     ValueError
         With the reason, if `throw` is set.
 
+    See Also
+    --------
+    scipy.spatial.distance.is_valid_y, scipy.spatial.distance.num_obs_dm, scipy.spatial.distance.num_obs_y,
+    scipy.spatial.distance.squareform
+
     Examples
     --------
     >>> cp.scipy.spatial.distance.is_valid_dm([[0.0, 2.0], [2.0, 0.0]])
@@ -612,6 +652,11 @@ def is_valid_y(y: Any, warning: bool = False, throw: bool = False, name: str | N
     ------
     ValueError
         With the reason, if `throw` is set.
+
+    See Also
+    --------
+    scipy.spatial.distance.num_obs_dm, scipy.spatial.distance.num_obs_y, scipy.spatial.distance.squareform,
+    scipy.spatial.distance.is_valid_dm
 
     Examples
     --------
@@ -660,6 +705,11 @@ def num_obs_dm(d: Any) -> int:
     ValueError
         For other arrays.
 
+    See Also
+    --------
+    scipy.spatial.distance.num_obs_y, scipy.spatial.distance.squareform, scipy.spatial.distance.is_valid_dm,
+    scipy.spatial.distance.is_valid_y
+
     Examples
     --------
     >>> cp.scipy.spatial.distance.num_obs_dm([[0.0, 2.0], [2.0, 0.0]])
@@ -686,6 +736,11 @@ def num_obs_y(Y: Any) -> int:
     ------
     ValueError
         For other arrays, and empty ones.
+
+    See Also
+    --------
+    scipy.spatial.distance.squareform, scipy.spatial.distance.is_valid_dm, scipy.spatial.distance.is_valid_y,
+    scipy.spatial.distance.num_obs_dm
 
     Examples
     --------

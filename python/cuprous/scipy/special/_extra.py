@@ -75,6 +75,10 @@ def multigammaln(a: Any, d: int) -> ndarray:
         For a d that is not a positive integer. (Elements of `a` up to (d - 1) / 2 give the values of gammaln. SciPy
         raises for them, which would wait for the device here.)
 
+    See Also
+    --------
+    scipy.special.gamma, scipy.special.gammaln
+
     Examples
     --------
     >>> cp.special.multigammaln([2.0, 5.0], 2)

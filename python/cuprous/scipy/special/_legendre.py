@@ -100,6 +100,10 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0, out: An
     ValueError
         For operands that do not broadcast.
 
+    See Also
+    --------
+    scipy.special.lpmv
+
     Examples
     --------
     >>> cp.special.sph_harm_y(1, 0, [0.0, 1.0], 0.0).real.round(6)

@@ -236,6 +236,10 @@ def factorial(n: Any, exact: bool = False) -> ndarray:
     NotImplementedError
         For `exact`.
 
+    See Also
+    --------
+    scipy.special.comb, scipy.special.perm, scipy.special.poch
+
     Examples
     --------
     >>> cp.special.factorial([0, 3, 5])
@@ -310,6 +314,10 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
     ------
     NotImplementedError
         For `exact`.
+
+    See Also
+    --------
+    scipy.special.poch, scipy.special.factorial, scipy.special.comb
 
     Examples
     --------

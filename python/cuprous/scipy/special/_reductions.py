@@ -54,6 +54,10 @@ def logsumexp(
     numpy.exceptions.AxisError
         For axes that do not exist.
 
+    See Also
+    --------
+    scipy.special.softmax, scipy.special.log_softmax
+
     Examples
     --------
     >>> cp.special.logsumexp([1000.0, 1000.0])
@@ -100,6 +104,10 @@ def softmax(x: Any, axis: Any = None) -> ndarray:
     ndarray
         An array of the shape of `x`, which sums to one.
 
+    See Also
+    --------
+    scipy.special.log_softmax, scipy.special.logsumexp
+
     Examples
     --------
     >>> cp.special.softmax([0.0, 1.0])
@@ -129,6 +137,10 @@ def log_softmax(x: Any, axis: Any = None) -> ndarray:
     -------
     ndarray
         An array of the shape of `x`.
+
+    See Also
+    --------
+    scipy.special.logsumexp, scipy.special.softmax
 
     Examples
     --------

@@ -167,6 +167,11 @@ def skew(
     ndarray
         An array without the axis.
 
+    See Also
+    --------
+    scipy.stats.kurtosis, scipy.stats.skewtest, scipy.stats.kurtosistest, scipy.stats.normaltest,
+    scipy.stats.jarque_bera
+
     Examples
     --------
     >>> cp.scipy.stats.skew([1.0, 2.0, 6.0])
@@ -207,6 +212,10 @@ def kurtosis(
     -------
     ndarray
         An array without the axis.
+
+    See Also
+    --------
+    scipy.stats.skewtest, scipy.stats.kurtosistest, scipy.stats.normaltest, scipy.stats.jarque_bera, scipy.stats.skew
 
     Examples
     --------
@@ -384,6 +393,10 @@ def sem(
     ndarray
         An array without the axis.
 
+    See Also
+    --------
+    scipy.stats.variation, scipy.stats.zmap, scipy.stats.zscore
+
     Examples
     --------
     >>> cp.scipy.stats.sem([1.0, 2.0, 3.0, 4.0])
@@ -416,6 +429,10 @@ def variation(
     ndarray
         An array without the axis.
 
+    See Also
+    --------
+    scipy.stats.zmap, scipy.stats.zscore, scipy.stats.sem
+
     Examples
     --------
     >>> cp.scipy.stats.variation([1.0, 3.0])
@@ -445,6 +462,10 @@ def zmap(scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_pol
     -------
     ndarray
         An array of the shape of `scores`.
+
+    See Also
+    --------
+    scipy.stats.zscore, scipy.stats.sem, scipy.stats.variation
 
     Examples
     --------

@@ -101,6 +101,10 @@ def trim_mean(
     ValueError
         If no elements are left.
 
+    See Also
+    --------
+    scipy.stats.rankdata, scipy.stats.mode
+
     Examples
     --------
     >>> cp.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25)
@@ -167,6 +171,10 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
     AxisError
         If the axis does not exist.
 
+    See Also
+    --------
+    scipy.stats.mode, scipy.stats.trim_mean
+
     Examples
     --------
     >>> cp.scipy.stats.rankdata([10.0, 30.0, 20.0, 20.0])
@@ -221,6 +229,10 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     ------
     TypeError
         For complex numbers and booleans.
+
+    See Also
+    --------
+    scipy.stats.trim_mean, scipy.stats.rankdata
 
     Examples
     --------

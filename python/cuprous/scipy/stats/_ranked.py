@@ -318,6 +318,10 @@ def ks_2samp(
     NotImplementedError
         For policies other than "propagate".
 
+    See Also
+    --------
+    scipy.stats.chisquare, scipy.stats.f_oneway
+
     Examples
     --------
     >>> cp.scipy.stats.ks_2samp([1.0, 2.0, 3.0], [2.5, 3.5, 4.5]).statistic

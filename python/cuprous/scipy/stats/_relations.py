@@ -188,6 +188,10 @@ def spearmanr(
     ValueError
         For another axis, arrays with more than two axes, samples of different length, and a single sample.
 
+    See Also
+    --------
+    scipy.stats.pearsonr, scipy.stats.kendalltau, scipy.stats.linregress
+
     Examples
     --------
     >>> cp.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 4.0, 2.0]).statistic
@@ -253,6 +257,10 @@ def linregress(
         For samples of different length, and an unknown alternative or policy.
     NotImplementedError
         For policies other than "propagate".
+
+    See Also
+    --------
+    scipy.stats.spearmanr, scipy.stats.pearsonr, scipy.stats.kendalltau
 
     Examples
     --------

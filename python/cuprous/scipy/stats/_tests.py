@@ -81,6 +81,10 @@ def ttest_1samp(
     NotImplementedError
         For policies other than "propagate".
 
+    See Also
+    --------
+    scipy.stats.ttest_ind, scipy.stats.ttest_rel
+
     Examples
     --------
     >>> cp.scipy.stats.ttest_1samp([1.0, 2.0, 3.0, 4.0], 2.0).statistic
@@ -133,6 +137,10 @@ def ttest_rel(
     ------
     ValueError
         For an unknown alternative or policy, and for samples of different lengths.
+
+    See Also
+    --------
+    scipy.stats.ttest_1samp, scipy.stats.ttest_ind
 
     Examples
     --------
@@ -201,6 +209,10 @@ def ttest_ind(
         As for `ttest_1samp`, and for samples that do not broadcast along other axes.
     NotImplementedError
         For `trim` and `method`.
+
+    See Also
+    --------
+    scipy.stats.ttest_rel, scipy.stats.ttest_1samp
 
     Examples
     --------
@@ -313,6 +325,10 @@ def chisquare(
     ValueError
         For different sums, and an unknown policy.
 
+    See Also
+    --------
+    scipy.stats.f_oneway, scipy.stats.ks_2samp
+
     Examples
     --------
     >>> cp.scipy.stats.chisquare([16, 18, 16, 14, 12, 12]).statistic
@@ -381,6 +397,10 @@ def f_oneway(
         For fewer than two samples.
     NotImplementedError
         If `equal_var` is false.
+
+    See Also
+    --------
+    scipy.stats.ks_2samp, scipy.stats.chisquare
 
     Examples
     --------
@@ -540,6 +560,10 @@ def skewtest(
     ValueError
         For an unknown alternative or policy.
 
+    See Also
+    --------
+    scipy.stats.kurtosistest, scipy.stats.normaltest, scipy.stats.jarque_bera, scipy.stats.skew, scipy.stats.kurtosis
+
     Examples
     --------
     >>> cp.scipy.stats.skewtest(cp.arange(20.0) ** 2).statistic
@@ -589,6 +613,10 @@ def kurtosistest(
     ------
     ValueError
         For an unknown alternative or policy.
+
+    See Also
+    --------
+    scipy.stats.normaltest, scipy.stats.jarque_bera, scipy.stats.skew, scipy.stats.kurtosis, scipy.stats.skewtest
 
     Examples
     --------
@@ -640,6 +668,10 @@ def normaltest(
     NotImplementedError
         For policies other than "propagate".
 
+    See Also
+    --------
+    scipy.stats.jarque_bera, scipy.stats.skew, scipy.stats.kurtosis, scipy.stats.skewtest, scipy.stats.kurtosistest
+
     Examples
     --------
     >>> cp.scipy.stats.normaltest(cp.arange(20.0) ** 2).statistic
@@ -675,6 +707,10 @@ def jarque_bera(
     ------
     NotImplementedError
         For policies other than "propagate".
+
+    See Also
+    --------
+    scipy.stats.skew, scipy.stats.kurtosis, scipy.stats.skewtest, scipy.stats.kurtosistest, scipy.stats.normaltest
 
     Examples
     --------

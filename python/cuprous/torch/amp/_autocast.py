@@ -45,6 +45,10 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.autocast, torch.get_autocast_dtype
+
     Examples
     --------
     >>> torch.is_autocast_enabled("cpu")
@@ -64,6 +68,10 @@ def get_autocast_dtype(device_type: str) -> _types.dtype:
     Returns
     -------
     dtype
+
+    See Also
+    --------
+    torch.is_autocast_enabled, torch.autocast
 
     Examples
     --------
@@ -140,6 +148,10 @@ class autocast:
     ------
     RuntimeError
         For an unsupported device type, or a dtype other than float16 and bfloat16.
+
+    See Also
+    --------
+    torch.get_autocast_dtype, torch.is_autocast_enabled
 
     Examples
     --------

@@ -40,6 +40,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     inputs : Tensor or sequence of Tensors, optional
         The leaves whose gradients are wanted, by default all.
 
+    See Also
+    --------
+    torch.autograd.grad, torch.autograd.gradcheck, torch.autograd.gradgradcheck
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -89,6 +93,10 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     ------
     RuntimeError
         For an input that was not used, unless `allow_unused` is True, which gives None.
+
+    See Also
+    --------
+    torch.autograd.gradcheck, torch.autograd.gradgradcheck, torch.autograd.backward
 
     Examples
     --------

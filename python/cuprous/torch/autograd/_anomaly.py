@@ -24,6 +24,10 @@ class set_detect_anomaly:
     check_nan : bool, default True
         Whether NaN in a gradient is an error.
 
+    See Also
+    --------
+    torch.autograd.is_anomaly_enabled, torch.autograd.detect_anomaly
+
     Examples
     --------
     >>> with torch.autograd.set_detect_anomaly(True):
@@ -49,6 +53,10 @@ class detect_anomaly:
     check_nan : bool, default True
         Whether NaN in a gradient is an error.
 
+    See Also
+    --------
+    torch.autograd.set_detect_anomaly, torch.autograd.is_anomaly_enabled
+
     Examples
     --------
     >>> with torch.autograd.detect_anomaly():
@@ -73,6 +81,10 @@ def is_anomaly_enabled() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.autograd.detect_anomaly, torch.autograd.set_detect_anomaly
 
     Examples
     --------

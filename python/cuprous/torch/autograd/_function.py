@@ -156,6 +156,10 @@ class Function:
     Subclasses define the static methods `forward(ctx, *args)` and `backward(ctx, *gradients)`, and are called with
     `apply`.
 
+    See Also
+    --------
+    torch.autograd.gradcheck
+
     Examples
     --------
     >>> class Double(torch.autograd.Function):

@@ -117,6 +117,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     ValueError
         If no input requires a gradient.
 
+    See Also
+    --------
+    torch.autograd.gradgradcheck, torch.autograd.backward, torch.autograd.grad, torch.autograd.Function
+
     Examples
     --------
     >>> torch.autograd.gradcheck(torch.sin, torch.ones(2, dtype=torch.float64, requires_grad=True))
@@ -191,6 +195,10 @@ def gradgradcheck(
     -------
     bool
         True; False for derivatives that differ with `raise_exception=False`.
+
+    See Also
+    --------
+    torch.autograd.backward, torch.autograd.grad, torch.autograd.gradcheck
 
     Examples
     --------

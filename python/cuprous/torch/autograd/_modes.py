@@ -76,6 +76,10 @@ class no_grad(_Mode):
     function : callable, optional
         A function to decorate.
 
+    See Also
+    --------
+    torch.enable_grad, torch.set_grad_enabled, torch.inference_mode, torch.is_grad_enabled, torch.detach
+
     Examples
     --------
     >>> x = torch.ones(2, requires_grad=True)
@@ -107,6 +111,10 @@ class enable_grad(no_grad):
     function : callable, optional
         A function to decorate.
 
+    See Also
+    --------
+    torch.set_grad_enabled, torch.inference_mode, torch.is_grad_enabled, torch.no_grad
+
     Examples
     --------
     >>> x = torch.ones(2, requires_grad=True)
@@ -127,6 +135,10 @@ class inference_mode(_Mode):
     ----------
     mode : bool, default True
         Whether it has an effect.
+
+    See Also
+    --------
+    torch.is_grad_enabled, torch.no_grad, torch.enable_grad, torch.set_grad_enabled
 
     Examples
     --------
@@ -155,6 +167,10 @@ class set_grad_enabled(_Mode):
     ----------
     mode : bool
         Whether they are.
+
+    See Also
+    --------
+    torch.inference_mode, torch.is_grad_enabled, torch.no_grad, torch.enable_grad
 
     Examples
     --------

@@ -92,6 +92,10 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
         A tensor of the output's shape followed by the input's. For tuples it is a tuple (over outputs) of tuples (over
         inputs).
 
+    See Also
+    --------
+    torch.autograd.functional.hessian
+
     Examples
     --------
     >>> torch.autograd.functional.jacobian(torch.square, torch.tensor([1.0, 2.0]))
@@ -129,6 +133,10 @@ def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, s
     -------
     Tensor
         A tensor of the input's shape twice; for a tuple of inputs, a tuple of tuples.
+
+    See Also
+    --------
+    torch.autograd.functional.jacobian
 
     Examples
     --------
@@ -182,6 +190,10 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     tuple
         The pair of both.
 
+    See Also
+    --------
+    torch.autograd.functional.hvp, torch.autograd.functional.vhp, torch.autograd.functional.jvp
+
     Examples
     --------
     >>> torch.autograd.functional.vjp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -231,6 +243,10 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     RuntimeError
         With `strict`, if the outputs do not depend on an input.
 
+    See Also
+    --------
+    torch.autograd.functional.vjp, torch.autograd.functional.hvp, torch.autograd.functional.vhp
+
     Examples
     --------
     >>> torch.autograd.functional.jvp(torch.square, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -274,6 +290,10 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     tuple
         The pair of both.
 
+    See Also
+    --------
+    torch.autograd.functional.jvp, torch.autograd.functional.vjp, torch.autograd.functional.hvp
+
     Examples
     --------
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -307,6 +327,10 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     -------
     tuple
         The pair of both.
+
+    See Also
+    --------
+    torch.autograd.functional.vhp, torch.autograd.functional.jvp, torch.autograd.functional.vjp
 
     Examples
     --------

@@ -20,6 +20,11 @@ def manual_seed(seed: int) -> None:
     seed : int
         An integer.
 
+    See Also
+    --------
+    torch.cuda.seed, torch.cuda.get_rng_state, torch.cuda.set_rng_state, torch.cuda.get_rng_state_all,
+    torch.cuda.set_rng_state_all
+
     Examples
     --------
     >>> torch.cuda.manual_seed(0)
@@ -29,6 +34,11 @@ def manual_seed(seed: int) -> None:
 
 def seed() -> None:
     """Seeds the random number generator from the operating system's entropy.
+
+    See Also
+    --------
+    torch.cuda.get_rng_state, torch.cuda.set_rng_state, torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all,
+    torch.cuda.manual_seed
 
     Examples
     --------
@@ -53,6 +63,11 @@ def get_rng_state(device: object = "cuda") -> object:
     Tensor
         A uint8 tensor.
 
+    See Also
+    --------
+    torch.cuda.set_rng_state, torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all, torch.cuda.manual_seed,
+    torch.cuda.seed
+
     Examples
     --------
     >>> torch.equal(torch.cuda.get_rng_state(), torch.get_rng_state())
@@ -71,6 +86,11 @@ def set_rng_state(new_state: object, device: object = "cuda") -> None:
     device : device, str or int, default "cuda"
         Has no effect, because all devices share the generator.
 
+    See Also
+    --------
+    torch.cuda.get_rng_state_all, torch.cuda.set_rng_state_all, torch.cuda.manual_seed, torch.cuda.seed,
+    torch.cuda.get_rng_state
+
     Examples
     --------
     >>> torch.cuda.set_rng_state(torch.cuda.get_rng_state())
@@ -85,6 +105,11 @@ def get_rng_state_all() -> list[object]:
     -------
     list
         A list of uint8 tensors.
+
+    See Also
+    --------
+    torch.cuda.set_rng_state_all, torch.cuda.manual_seed, torch.cuda.seed, torch.cuda.get_rng_state,
+    torch.cuda.set_rng_state
 
     Examples
     --------
@@ -101,6 +126,11 @@ def set_rng_state_all(new_states: list[object]) -> None:
     ----------
     new_states : list
         States from `get_rng_state_all`.
+
+    See Also
+    --------
+    torch.cuda.manual_seed, torch.cuda.seed, torch.cuda.get_rng_state, torch.cuda.set_rng_state,
+    torch.cuda.get_rng_state_all
 
     Examples
     --------

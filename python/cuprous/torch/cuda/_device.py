@@ -15,6 +15,11 @@ def device_count() -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.accelerator.current_device_idx, torch.accelerator.set_device_idx, torch.accelerator.current_accelerator,
+    torch.accelerator.is_available
+
     Examples
     --------
     >>> torch.cuda.device_count() >= 0
@@ -29,6 +34,11 @@ def is_available() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.accelerator.device_count, torch.accelerator.current_device_idx, torch.accelerator.set_device_idx,
+    torch.accelerator.current_accelerator
 
     Examples
     --------
@@ -45,6 +55,10 @@ def is_initialized() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.cuda.init
+
     Examples
     --------
     >>> torch.cuda.is_initialized() == torch.cuda.is_available()
@@ -60,6 +74,10 @@ def init() -> None:
     ------
     RuntimeError
         If no GPU is available, with the reason.
+
+    See Also
+    --------
+    torch.cuda.is_initialized
 
     Examples
     --------
@@ -80,6 +98,10 @@ def current_device() -> int:
     ------
     RuntimeError
         Without a GPU.
+
+    See Also
+    --------
+    torch.cuda.set_device, torch.cuda.device
 
     Examples
     --------
@@ -114,6 +136,10 @@ def set_device(device: Any) -> None:
     RuntimeError
         If there is no GPU of that index.
 
+    See Also
+    --------
+    torch.cuda.device, torch.cuda.current_device
+
     Examples
     --------
     >>> if torch.cuda.is_available():
@@ -147,6 +173,10 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     AssertionError
         If there is no such GPU.
 
+    See Also
+    --------
+    torch.cuda.get_device_capability, torch.cuda.get_device_name, torch.cuda.get_device_properties
+
     Examples
     --------
     >>> if torch.cuda.device_count() > 1:
@@ -168,6 +198,10 @@ class device:
     ----------
     device : device, str or None
         The GPU, an index, a name or a `torch.device`; None for the current one.
+
+    See Also
+    --------
+    torch.cuda.current_device, torch.cuda.set_device
 
     Examples
     --------
@@ -230,6 +264,10 @@ def get_device_properties(device: Any = None) -> _Properties:
     RuntimeError
         Without a GPU.
 
+    See Also
+    --------
+    torch.cuda.can_device_access_peer, torch.cuda.get_device_capability, torch.cuda.get_device_name
+
     Examples
     --------
     >>> if torch.cuda.is_available():
@@ -254,6 +292,10 @@ def get_device_name(device: Any = None) -> str:
     ------
     RuntimeError
         Without a GPU.
+
+    See Also
+    --------
+    torch.cuda.get_device_properties, torch.cuda.can_device_access_peer, torch.cuda.get_device_capability
 
     Examples
     --------
@@ -280,6 +322,10 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     ------
     RuntimeError
         Without a GPU.
+
+    See Also
+    --------
+    torch.cuda.get_device_name, torch.cuda.get_device_properties, torch.cuda.can_device_access_peer
 
     Examples
     --------
@@ -317,6 +363,10 @@ def synchronize(device: Any = None) -> None:
     ----------
     device : device or str, optional
         The GPU, an index, a name or a `torch.device`; None for the current one.
+
+    See Also
+    --------
+    torch.accelerator.current_stream, torch.accelerator.set_stream
 
     Examples
     --------

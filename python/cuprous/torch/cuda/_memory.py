@@ -28,6 +28,11 @@ def memory_allocated(device: Any = None) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.accelerator.max_memory_allocated, torch.accelerator.memory_reserved, torch.accelerator.max_memory_reserved,
+    torch.accelerator.memory_stats, torch.accelerator.reset_peak_memory_stats
+
     Examples
     --------
     >>> torch.cuda.memory_allocated() >= 0
@@ -47,6 +52,11 @@ def memory_reserved(device: Any = None) -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    torch.accelerator.max_memory_reserved, torch.accelerator.memory_stats, torch.accelerator.reset_peak_memory_stats,
+    torch.accelerator.memory_allocated, torch.accelerator.max_memory_allocated
 
     Examples
     --------
@@ -69,6 +79,11 @@ def max_memory_allocated(device: Any = None) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.accelerator.memory_reserved, torch.accelerator.max_memory_reserved, torch.accelerator.memory_stats,
+    torch.accelerator.reset_peak_memory_stats, torch.accelerator.memory_allocated
+
     Examples
     --------
     >>> torch.cuda.max_memory_allocated() >= 0
@@ -89,6 +104,11 @@ def max_memory_reserved(device: Any = None) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.accelerator.memory_stats, torch.accelerator.reset_peak_memory_stats, torch.accelerator.memory_allocated,
+    torch.accelerator.max_memory_allocated, torch.accelerator.memory_reserved
+
     Examples
     --------
     >>> torch.cuda.max_memory_reserved() >= 0
@@ -107,6 +127,11 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     ----------
     device : device or str, optional
         The GPU, an index, a name or a `torch.device`; None for the current one.
+
+    See Also
+    --------
+    torch.accelerator.memory_allocated, torch.accelerator.max_memory_allocated, torch.accelerator.memory_reserved,
+    torch.accelerator.max_memory_reserved, torch.accelerator.memory_stats
 
     Examples
     --------
@@ -131,6 +156,11 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     -------
     dict of str to int
         A dict.
+
+    See Also
+    --------
+    torch.accelerator.reset_peak_memory_stats, torch.accelerator.memory_allocated,
+    torch.accelerator.max_memory_allocated, torch.accelerator.memory_reserved, torch.accelerator.max_memory_reserved
 
     Examples
     --------
@@ -161,6 +191,10 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
     RuntimeError
         Without a GPU.
 
+    See Also
+    --------
+    torch.cuda.memory_summary, torch.cuda.set_per_process_memory_fraction
+
     Examples
     --------
     >>> if torch.cuda.is_available():
@@ -183,6 +217,10 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     Returns
     -------
     str
+
+    See Also
+    --------
+    torch.cuda.set_per_process_memory_fraction, torch.cuda.mem_get_info
 
     Examples
     --------
@@ -211,6 +249,10 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     ------
     ValueError
         Unless the fraction is in [0, 1].
+
+    See Also
+    --------
+    torch.cuda.mem_get_info, torch.cuda.memory_summary
 
     Examples
     --------

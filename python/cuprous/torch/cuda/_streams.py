@@ -21,6 +21,10 @@ class Event(below.Event):
     interprocess : bool, default False
         For PyTorch's signature; only False.
 
+    See Also
+    --------
+    torch.Stream
+
     Examples
     --------
     >>> start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -129,6 +133,10 @@ class Stream:
     **kwargs : any
         For PyTorch's signature; none are supported.
 
+    See Also
+    --------
+    torch.Event
+
     Examples
     --------
     >>> with torch.cuda.stream(torch.cuda.Stream()):
@@ -236,6 +244,10 @@ def current_stream(device: Any = None) -> Stream:
     -------
     Stream
 
+    See Also
+    --------
+    torch.accelerator.set_stream, torch.accelerator.synchronize
+
     Examples
     --------
     >>> stream = torch.cuda.current_stream()
@@ -255,6 +267,10 @@ def default_stream(device: Any = None) -> Stream:
     -------
     Stream
 
+    See Also
+    --------
+    torch.cuda.stream, torch.cuda.is_current_stream_capturing
+
     Examples
     --------
     >>> stream = torch.cuda.default_stream()
@@ -268,6 +284,10 @@ def is_current_stream_capturing() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.cuda.default_stream, torch.cuda.stream
 
     Examples
     --------
@@ -288,6 +308,10 @@ def stream(stream: Stream | None) -> Any:
     Returns
     -------
     context manager
+
+    See Also
+    --------
+    torch.cuda.is_current_stream_capturing, torch.cuda.default_stream
 
     Examples
     --------

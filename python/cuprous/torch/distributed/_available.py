@@ -14,6 +14,11 @@ from cuprous.torch.distributed._options import backends_by_device
 def is_available() -> bool:
     """Returns True: groups of CPU tensors work on this system.
 
+    See Also
+    --------
+    torch.distributed.new_group, torch.distributed.init_process_group, torch.distributed.destroy_process_group,
+    torch.distributed.is_initialized
+
     Examples
     --------
     >>> dist.is_available()
@@ -24,6 +29,11 @@ def is_available() -> bool:
 
 def is_backend_available(backend: str) -> bool:
     """Returns True for the names of backends that can be used here.
+
+    See Also
+    --------
+    torch.distributed.is_gloo_available, torch.distributed.is_mpi_available, torch.distributed.is_nccl_available,
+    torch.distributed.is_ucc_available, torch.distributed.is_xccl_available
 
     Examples
     --------
@@ -40,6 +50,11 @@ def is_backend_available(backend: str) -> bool:
 def is_gloo_available() -> bool:
     """Returns True: "gloo" is accepted as a name of the CPU backend.
 
+    See Also
+    --------
+    torch.distributed.is_mpi_available, torch.distributed.is_nccl_available, torch.distributed.is_ucc_available,
+    torch.distributed.is_xccl_available, torch.distributed.is_backend_available
+
     Examples
     --------
     >>> dist.is_gloo_available()
@@ -50,6 +65,11 @@ def is_gloo_available() -> bool:
 
 def is_nccl_available() -> bool:
     """Returns True if NCCL, which moves tensors of GPUs, is installed.
+
+    See Also
+    --------
+    torch.distributed.is_ucc_available, torch.distributed.is_xccl_available, torch.distributed.is_backend_available,
+    torch.distributed.is_gloo_available, torch.distributed.is_mpi_available
 
     Examples
     --------
@@ -65,6 +85,11 @@ def is_nccl_available() -> bool:
 def is_mpi_available() -> bool:
     """Returns True if mpi4py is installed and finds an MPI library.
 
+    See Also
+    --------
+    torch.distributed.is_nccl_available, torch.distributed.is_ucc_available, torch.distributed.is_xccl_available,
+    torch.distributed.is_backend_available, torch.distributed.is_gloo_available
+
     Examples
     --------
     >>> isinstance(dist.is_mpi_available(), bool)
@@ -76,6 +101,11 @@ def is_mpi_available() -> bool:
 def is_ucc_available() -> bool:
     """Returns False: "ucc" does not exist here.
 
+    See Also
+    --------
+    torch.distributed.is_xccl_available, torch.distributed.is_backend_available, torch.distributed.is_gloo_available,
+    torch.distributed.is_mpi_available, torch.distributed.is_nccl_available
+
     Examples
     --------
     >>> dist.is_ucc_available()
@@ -86,6 +116,11 @@ def is_ucc_available() -> bool:
 
 def is_xccl_available() -> bool:
     """Returns False: "xccl" does not exist here.
+
+    See Also
+    --------
+    torch.distributed.is_backend_available, torch.distributed.is_gloo_available, torch.distributed.is_mpi_available,
+    torch.distributed.is_nccl_available, torch.distributed.is_ucc_available
 
     Examples
     --------
@@ -102,6 +137,10 @@ def get_default_backend_for_device(device: Any) -> str:
     ------
     ValueError
         For a device that has none.
+
+    See Also
+    --------
+    torch.distributed.get_process_group_ranks, torch.distributed.get_backend
 
     Examples
     --------

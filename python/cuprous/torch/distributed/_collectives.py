@@ -84,6 +84,11 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     RuntimeError
         If the reduction does not exist for the dtype, or the group does not move tensors of that device.
 
+    See Also
+    --------
+    torch.distributed.reduce, torch.distributed.reduce_scatter, torch.distributed.all_gather,
+    torch.distributed.broadcast
+
     Examples
     --------
     >>> dist.all_reduce(loss, op=dist.ReduceOp.AVG)  # doctest: +SKIP
@@ -98,6 +103,11 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
 def reduce(tensor: Tensor, dst: int | None = None, op: ReduceOp = ReduceOp.SUM, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
     """Combines a tensor of all ranks. Rank `dst` gets the result in place.
+
+    See Also
+    --------
+    torch.distributed.reduce_scatter, torch.distributed.all_gather, torch.distributed.broadcast,
+    torch.distributed.all_reduce
 
     Examples
     --------
@@ -119,6 +129,11 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
               group_src: int | None = None) -> Work | None:  # fmt: skip
     """Copies the tensor of rank `src` to that of all others.
 
+    See Also
+    --------
+    torch.distributed.all_reduce, torch.distributed.reduce, torch.distributed.reduce_scatter,
+    torch.distributed.all_gather
+
     Examples
     --------
     >>> x = torch.ones(2)
@@ -137,6 +152,11 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
 
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Copies the tensor of each rank into the list of every rank. All have the same size.
+
+    See Also
+    --------
+    torch.distributed.broadcast, torch.distributed.all_reduce, torch.distributed.reduce,
+    torch.distributed.reduce_scatter, torch.distributed.all_gather_into_tensor
 
     Examples
     --------
@@ -164,6 +184,10 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
         If the output does not have as many elements as all inputs; `ValueError` on a GPU.
     ValueError
         If the output is not contiguous.
+
+    See Also
+    --------
+    torch.distributed.all_gather_object, torch.distributed.gather, torch.distributed.all_gather
 
     Examples
     --------
@@ -202,6 +226,10 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     ------
     ValueError
         If `gather_list` is given on another rank, or not on `dst`.
+
+    See Also
+    --------
+    torch.distributed.all_gather, torch.distributed.all_gather_into_tensor, torch.distributed.all_gather_object
 
     Examples
     --------
@@ -244,6 +272,11 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     ValueError
         If `scatter_list` is given on another rank, or not on `src`.
 
+    See Also
+    --------
+    torch.distributed.all_to_all, torch.distributed.all_to_all_single, torch.distributed.reduce_scatter,
+    torch.distributed.reduce_scatter_tensor
+
     Examples
     --------
     >>> x = torch.ones(2)
@@ -264,6 +297,11 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 def reduce_scatter(output: Tensor, input_list: list[Tensor], op: ReduceOp = ReduceOp.SUM, group: Any = None,
                    async_op: bool = False) -> Work | None:  # fmt: skip
     """Combines the k-th tensors of all ranks' lists for rank k.
+
+    See Also
+    --------
+    torch.distributed.all_gather, torch.distributed.broadcast, torch.distributed.all_reduce, torch.distributed.reduce,
+    torch.distributed.reduce_scatter_tensor
 
     Examples
     --------
@@ -290,6 +328,10 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
     RuntimeError
         If the input does not have as many elements as all outputs; `ValueError` on a GPU.
 
+    See Also
+    --------
+    torch.distributed.scatter, torch.distributed.reduce_scatter
+
     Examples
     --------
     >>> x = torch.ones(2)
@@ -312,6 +354,10 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: ReduceOp = ReduceOp
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
                async_op: bool = False) -> Work | None:  # fmt: skip
     """Copies the k-th tensor of each rank's list to rank k. Sizes may differ.
+
+    See Also
+    --------
+    torch.distributed.all_to_all_single, torch.distributed.scatter
 
     Examples
     --------
@@ -358,6 +404,10 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     ValueError
         If the output is not contiguous.
 
+    See Also
+    --------
+    torch.distributed.scatter, torch.distributed.all_to_all
+
     Examples
     --------
     >>> x = torch.ones(2)
@@ -389,6 +439,10 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     device_ids : list of ints, optional
         A list with this rank's GPU, whose backend the barrier uses.
 
+    See Also
+    --------
+    torch.distributed.monitored_barrier
+
     Examples
     --------
     >>> dist.barrier()
@@ -409,6 +463,10 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     ------
     DistBackendError
         If ranks are missing. The job has then failed.
+
+    See Also
+    --------
+    torch.distributed.barrier
 
     Examples
     --------

@@ -100,6 +100,11 @@ def resolve(given: Any) -> ProcessGroup | None:
 def is_initialized() -> bool:
     """Returns True between `init_process_group` and `destroy_process_group`.
 
+    See Also
+    --------
+    torch.distributed.is_available, torch.distributed.new_group, torch.distributed.init_process_group,
+    torch.distributed.destroy_process_group
+
     Examples
     --------
     >>> dist.is_initialized()
@@ -160,6 +165,11 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
         If a rank does not come within 300 seconds, or MPI or NCCL cannot be used.
     DistNetworkError
         If rank 0 cannot be reached, or its port is taken.
+
+    See Also
+    --------
+    torch.distributed.destroy_process_group, torch.distributed.is_initialized, torch.distributed.is_available,
+    torch.distributed.new_group
 
     Examples
     --------
@@ -263,6 +273,11 @@ def destroy_process_group(group: Any = None) -> None:
     ValueError
         Before `init_process_group`.
 
+    See Also
+    --------
+    torch.distributed.is_initialized, torch.distributed.is_available, torch.distributed.new_group,
+    torch.distributed.init_process_group
+
     Examples
     --------
     >>> group = dist.new_group([0])
@@ -292,6 +307,11 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
     ------
     ValueError
         If ranks are repeated or out of range, or the backend is "mpi" and that of the job is not.
+
+    See Also
+    --------
+    torch.distributed.init_process_group, torch.distributed.destroy_process_group, torch.distributed.is_initialized,
+    torch.distributed.is_available, torch.distributed.new_subgroups
 
     Examples
     --------
@@ -333,6 +353,11 @@ def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = No
 def get_rank(group: Any = None) -> int:
     """Returns this process's rank in a group; -1 if it is not in it.
 
+    See Also
+    --------
+    torch.distributed.get_world_size, torch.distributed.get_node_local_rank, torch.distributed.get_group_rank,
+    torch.distributed.get_global_rank
+
     Examples
     --------
     >>> dist.get_rank()
@@ -344,6 +369,11 @@ def get_rank(group: Any = None) -> int:
 
 def get_world_size(group: Any = None) -> int:
     """Returns the number of ranks of a group; -1 if this process is not in it.
+
+    See Also
+    --------
+    torch.distributed.get_node_local_rank, torch.distributed.get_group_rank, torch.distributed.get_global_rank,
+    torch.distributed.get_rank
 
     Examples
     --------
@@ -361,6 +391,10 @@ def get_backend(group: Any = None) -> str:
     ------
     ValueError
         If this process is not in the group.
+
+    See Also
+    --------
+    torch.distributed.get_default_backend_for_device, torch.distributed.get_process_group_ranks
 
     Examples
     --------
@@ -381,6 +415,10 @@ def get_process_group_ranks(group: Any) -> list[int]:
     ValueError
         If this process is not in the group.
 
+    See Also
+    --------
+    torch.distributed.get_backend, torch.distributed.get_default_backend_for_device
+
     Examples
     --------
     >>> dist.get_process_group_ranks(dist.group.WORLD)
@@ -400,6 +438,11 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     ValueError
         If the rank is not in the group.
 
+    See Also
+    --------
+    torch.distributed.get_global_rank, torch.distributed.get_rank, torch.distributed.get_world_size,
+    torch.distributed.get_node_local_rank
+
     Examples
     --------
     >>> dist.get_group_rank(dist.group.WORLD, 0)
@@ -418,6 +461,11 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     ------
     ValueError
         If the group has no such rank.
+
+    See Also
+    --------
+    torch.distributed.get_rank, torch.distributed.get_world_size, torch.distributed.get_node_local_rank,
+    torch.distributed.get_group_rank
 
     Examples
     --------

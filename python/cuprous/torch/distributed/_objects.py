@@ -149,6 +149,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None, *, al
     ValueError
         For `allow_pickle` without a token.
 
+    See Also
+    --------
+    torch.distributed.gather, torch.distributed.all_gather, torch.distributed.all_gather_into_tensor,
+    torch.distributed.gather_object, torch.distributed.scatter_object_list
+
     Examples
     --------
     >>> objects = [None]
@@ -178,6 +183,11 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
                   group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies an object of each rank into the list of rank `dst`. See `all_gather_object`.
 
+    See Also
+    --------
+    torch.distributed.scatter_object_list, torch.distributed.broadcast_object_list,
+    torch.distributed.all_gather_object
+
     Examples
     --------
     >>> objects = [None]
@@ -206,6 +216,10 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
                           group_src: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` into the lists of all others. See `all_gather_object`.
 
+    See Also
+    --------
+    torch.distributed.all_gather_object, torch.distributed.gather_object, torch.distributed.scatter_object_list
+
     Examples
     --------
     >>> objects = ["a", 1]
@@ -232,6 +246,10 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
                         allow_pickle: bool = False) -> None:  # fmt: skip
     """Copies the objects in the list of rank `src` to the ranks, one to each, as the first item of their lists. See
     `all_gather_object`.
+
+    See Also
+    --------
+    torch.distributed.broadcast_object_list, torch.distributed.all_gather_object, torch.distributed.gather_object
 
     Examples
     --------

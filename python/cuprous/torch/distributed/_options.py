@@ -17,6 +17,10 @@ JOIN_TIMEOUT = timedelta(seconds=300)
 class ReduceOp(enum.Enum):
     """How elements of several ranks are combined, in the order of the ranks. Half precision accumulates in float32.
 
+    See Also
+    --------
+    torch.distributed.Work, torch.distributed.ProcessGroup
+
     Examples
     --------
     >>> x = torch.ones(2)

@@ -35,6 +35,10 @@ class ProcessGroup:
 
     The ranks are connected for tensors on the CPU at once, and for those on a GPU when they have the first ones.
 
+    See Also
+    --------
+    torch.distributed.ReduceOp, torch.distributed.Work
+
     Examples
     --------
     >>> group = dist.new_group([0])

@@ -37,6 +37,11 @@ class Store:
 
     A value is bytes; strings are stored as UTF-8. Waits end with `DistStoreError` after the store's timeout.
 
+    See Also
+    --------
+    torch.distributed.TCPStore, torch.distributed.FileStore, torch.distributed.HashStore,
+    torch.distributed.PrefixStore
+
     Examples
     --------
     >>> store = dist.HashStore()
@@ -341,6 +346,10 @@ class TCPStore(Store):
     DistNetworkError
         If the port is taken, or the server cannot be reached in time.
 
+    See Also
+    --------
+    torch.distributed.FileStore, torch.distributed.HashStore, torch.distributed.PrefixStore, torch.distributed.Store
+
     Examples
     --------
     >>> store = dist.TCPStore("127.0.0.1", 0, is_master=True)
@@ -389,6 +398,10 @@ class FileStore(Store):
     world_size : int, default -1
         The number of users, the last of which removes the file; -1 keeps it.
 
+    See Also
+    --------
+    torch.distributed.HashStore, torch.distributed.PrefixStore, torch.distributed.Store, torch.distributed.TCPStore
+
     Examples
     --------
     >>> import tempfile, os
@@ -406,6 +419,10 @@ class FileStore(Store):
 class HashStore(Store):
     """A store within this process.
 
+    See Also
+    --------
+    torch.distributed.PrefixStore, torch.distributed.Store, torch.distributed.TCPStore, torch.distributed.FileStore
+
     Examples
     --------
     >>> store = dist.HashStore()
@@ -420,6 +437,10 @@ class HashStore(Store):
 
 class PrefixStore(Store):
     """The keys of another store that begin with a prefix and a slash.
+
+    See Also
+    --------
+    torch.distributed.Store, torch.distributed.TCPStore, torch.distributed.FileStore, torch.distributed.HashStore
 
     Examples
     --------

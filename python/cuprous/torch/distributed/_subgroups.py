@@ -40,6 +40,10 @@ def new_subgroups(group_size: int | None = None, group: Any = None, timeout: tim
     ValueError
         If the size is not positive or does not divide the ranks, or there is no GPU and no size.
 
+    See Also
+    --------
+    torch.distributed.new_subgroups_by_enumeration, torch.distributed.init_device_mesh, torch.distributed.new_group
+
     Examples
     --------
     >>> group, groups = dist.new_subgroups(1)
@@ -88,6 +92,10 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
     ------
     ValueError
         If there is no group, or a rank is in two of them.
+
+    See Also
+    --------
+    torch.distributed.init_device_mesh, torch.distributed.new_group, torch.distributed.new_subgroups
 
     Examples
     --------

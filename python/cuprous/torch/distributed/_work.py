@@ -17,6 +17,10 @@ class Work:
     Operations on its tensors wait for it by themselves; `wait` also raises its error. On a GPU, waiting orders later
     work of the GPU after the operation, and the program goes on.
 
+    See Also
+    --------
+    torch.distributed.ProcessGroup, torch.distributed.ReduceOp
+
     Examples
     --------
     >>> x = torch.ones(2)

@@ -37,6 +37,10 @@ class DeviceMesh:
     ValueError
         If ranks are repeated, or the names do not fit the dimensions.
 
+    See Also
+    --------
+    torch.distributed.init_device_mesh
+
     Examples
     --------
     >>> mesh = dist.DeviceMesh("cpu", [0])
@@ -268,6 +272,11 @@ def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_
         If the mesh does not have as many places as there are ranks, or names are repeated.
     NotImplementedError
         For another device than "cpu" and "cuda".
+
+    See Also
+    --------
+    torch.distributed.new_group, torch.distributed.new_subgroups, torch.distributed.new_subgroups_by_enumeration,
+    torch.distributed.DeviceMesh
 
     Examples
     --------

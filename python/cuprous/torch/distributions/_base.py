@@ -77,6 +77,11 @@ class Distribution:
     validate_args : bool, optional
         Whether parameters are validated, True by default.
 
+    See Also
+    --------
+    torch.distributions.ExponentialFamily, torch.distributions.Independent,
+    torch.distributions.TransformedDistribution, torch.distributions.MixtureSameFamily
+
     Examples
     --------
     >>> isinstance(torch.distributions.Normal(0.0, 1.0), torch.distributions.Distribution)
@@ -457,6 +462,11 @@ class ExponentialFamily(Distribution):
     validate_args : bool, optional
         Whether parameters are validated, True by default.
 
+    See Also
+    --------
+    torch.distributions.Independent, torch.distributions.TransformedDistribution,
+    torch.distributions.MixtureSameFamily, torch.distributions.Distribution
+
     Examples
     --------
     >>> isinstance(torch.distributions.Gamma(1.0, 1.0), torch.distributions.ExponentialFamily)
@@ -519,6 +529,11 @@ class Independent(Distribution):
     ------
     ValueError
         For more dimensions than the batch has.
+
+    See Also
+    --------
+    torch.distributions.TransformedDistribution, torch.distributions.MixtureSameFamily,
+    torch.distributions.Distribution, torch.distributions.ExponentialFamily
 
     Examples
     --------

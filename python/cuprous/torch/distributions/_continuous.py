@@ -58,6 +58,11 @@ class Normal(_LocationScale, ExponentialFamily):
     ValueError
         For a scale that is not positive.
 
+    See Also
+    --------
+    torch.distributions.LogNormal, torch.distributions.MultivariateNormal,
+    torch.distributions.LowRankMultivariateNormal, torch.distributions.LogisticNormal, torch.distributions.HalfNormal
+
     Examples
     --------
     >>> torch.distributions.Normal(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
@@ -123,6 +128,10 @@ class Laplace(_LocationScale):
     ValueError
         For a scale that is not positive.
 
+    See Also
+    --------
+    torch.distributions.Weibull, torch.distributions.Gumbel, torch.distributions.Exponential
+
     Examples
     --------
     >>> torch.distributions.Laplace(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
@@ -182,6 +191,10 @@ class Gumbel(_LocationScale):
     ValueError
         For a scale that is not positive.
 
+    See Also
+    --------
+    torch.distributions.Exponential, torch.distributions.Laplace, torch.distributions.Weibull
+
     Examples
     --------
     >>> torch.distributions.Gumbel(0.0, 1.0).mean
@@ -237,6 +250,10 @@ class Cauchy(_LocationScale):
     ValueError
         For a scale that is not positive.
 
+    See Also
+    --------
+    torch.distributions.HalfCauchy, torch.distributions.StudentT
+
     Examples
     --------
     >>> torch.distributions.Cauchy(0.0, 1.0).log_prob(torch.tensor([0.0, 1.0]))
@@ -289,6 +306,11 @@ class HalfNormal(Distribution):
     ------
     ValueError
         For a scale that is not positive.
+
+    See Also
+    --------
+    torch.distributions.Normal, torch.distributions.LogNormal, torch.distributions.MultivariateNormal,
+    torch.distributions.LowRankMultivariateNormal, torch.distributions.LogisticNormal
 
     Examples
     --------
@@ -352,6 +374,10 @@ class Exponential(ExponentialFamily):
     ------
     ValueError
         For a rate that is not positive.
+
+    See Also
+    --------
+    torch.distributions.Laplace, torch.distributions.Weibull, torch.distributions.Gumbel
 
     Examples
     --------
@@ -425,6 +451,10 @@ class Uniform(Distribution):
     ------
     ValueError
         Unless `low` is below `high`.
+
+    See Also
+    --------
+    torch.distributions.Beta, torch.distributions.Kumaraswamy, torch.distributions.Dirichlet
 
     Examples
     --------

@@ -50,6 +50,11 @@ class Categorical(Distribution):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.OneHotCategorical, torch.distributions.OneHotCategoricalStraightThrough,
+    torch.distributions.Multinomial
+
     Examples
     --------
     >>> torch.distributions.Categorical(torch.tensor([0.25, 0.75])).log_prob(torch.tensor(1))
@@ -137,6 +142,11 @@ class OneHotCategorical(Distribution):
     ------
     ValueError
         Unless exactly one of `probs` and `logits` is given.
+
+    See Also
+    --------
+    torch.distributions.OneHotCategoricalStraightThrough, torch.distributions.Multinomial,
+    torch.distributions.Categorical
 
     Examples
     --------
@@ -254,6 +264,11 @@ class Bernoulli(_BinaryOutcome, ExponentialFamily):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.Binomial, torch.distributions.Geometric, torch.distributions.NegativeBinomial,
+    torch.distributions.ContinuousBernoulli
+
     Examples
     --------
     >>> torch.distributions.Bernoulli(0.25).log_prob(torch.tensor([0.0, 1.0]))
@@ -322,6 +337,11 @@ class Geometric(_BinaryOutcome):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.NegativeBinomial, torch.distributions.ContinuousBernoulli, torch.distributions.Bernoulli,
+    torch.distributions.Binomial
+
     Examples
     --------
     >>> torch.distributions.Geometric(0.25).mean
@@ -372,6 +392,10 @@ class Poisson(ExponentialFamily):
     ------
     ValueError
         For a negative rate.
+
+    See Also
+    --------
+    torch.distributions.NegativeBinomial
 
     Examples
     --------
@@ -441,6 +465,11 @@ class Binomial(Distribution):
     ------
     ValueError
         Unless exactly one of `probs` and `logits` is given.
+
+    See Also
+    --------
+    torch.distributions.Geometric, torch.distributions.NegativeBinomial, torch.distributions.ContinuousBernoulli,
+    torch.distributions.Bernoulli
 
     Examples
     --------

@@ -29,6 +29,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable[..., Tensor]],
     callable
         A decorator for a function of two distributions.
 
+    See Also
+    --------
+    torch.distributions.kl_divergence
+
     Examples
     --------
     >>> class Constant(torch.distributions.Distribution):
@@ -66,6 +70,10 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     ------
     NotImplementedError
         For pairs without a formula.
+
+    See Also
+    --------
+    torch.distributions.register_kl
 
     Examples
     --------

@@ -97,6 +97,11 @@ class Gamma(ExponentialFamily):
     ValueError
         For parameters that are not positive.
 
+    See Also
+    --------
+    torch.distributions.InverseGamma, torch.distributions.FisherSnedecor, torch.distributions.Wishart,
+    torch.distributions.Chi2
+
     Examples
     --------
     >>> torch.distributions.Gamma(2.0, 4.0).mean
@@ -185,6 +190,11 @@ class Chi2(Gamma):
     ValueError
         For degrees that are not positive.
 
+    See Also
+    --------
+    torch.distributions.Gamma, torch.distributions.InverseGamma, torch.distributions.FisherSnedecor,
+    torch.distributions.Wishart
+
     Examples
     --------
     >>> torch.distributions.Chi2(3.0).mean
@@ -219,6 +229,10 @@ class StudentT(Distribution):
     ------
     ValueError
         For degrees or a scale that are not positive.
+
+    See Also
+    --------
+    torch.distributions.Cauchy, torch.distributions.HalfCauchy
 
     Examples
     --------
@@ -289,6 +303,10 @@ class Dirichlet(ExponentialFamily):
     ------
     ValueError
         For parameters that are not positive.
+
+    See Also
+    --------
+    torch.distributions.Uniform, torch.distributions.Beta, torch.distributions.Kumaraswamy
 
     Examples
     --------
@@ -365,6 +383,10 @@ class Beta(ExponentialFamily):
     ------
     ValueError
         For parameters that are not positive.
+
+    See Also
+    --------
+    torch.distributions.Kumaraswamy, torch.distributions.Dirichlet, torch.distributions.Uniform
 
     Examples
     --------

@@ -102,6 +102,11 @@ class MultivariateNormal(_Covariance):
     ValueError
         Unless exactly one of the three matrices is given.
 
+    See Also
+    --------
+    torch.distributions.LowRankMultivariateNormal, torch.distributions.LogisticNormal, torch.distributions.HalfNormal,
+    torch.distributions.Normal, torch.distributions.LogNormal
+
     Examples
     --------
     >>> torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).log_prob(torch.zeros(2))
@@ -173,6 +178,11 @@ class LowRankMultivariateNormal(Distribution):
     ------
     ValueError
         For parameters of other shapes.
+
+    See Also
+    --------
+    torch.distributions.LogisticNormal, torch.distributions.HalfNormal, torch.distributions.Normal,
+    torch.distributions.LogNormal, torch.distributions.MultivariateNormal
 
     Examples
     --------
@@ -302,6 +312,10 @@ class LKJCholesky(Distribution):
     ValueError
         For fewer than 2 rows.
 
+    See Also
+    --------
+    torch.distributions.Wishart
+
     Examples
     --------
     >>> torch.distributions.LKJCholesky(3, 1.0).sample().shape
@@ -374,6 +388,11 @@ class Wishart(_Covariance, ExponentialFamily):
     ------
     ValueError
         Unless exactly one of the three matrices is given, or for too few degrees of freedom.
+
+    See Also
+    --------
+    torch.distributions.Chi2, torch.distributions.Gamma, torch.distributions.InverseGamma,
+    torch.distributions.FisherSnedecor, torch.distributions.LKJCholesky
 
     Examples
     --------

@@ -49,6 +49,11 @@ class ContinuousBernoulli(ExponentialFamily):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.Bernoulli, torch.distributions.Binomial, torch.distributions.Geometric,
+    torch.distributions.NegativeBinomial
+
     Examples
     --------
     >>> torch.distributions.ContinuousBernoulli(0.5).mean
@@ -156,6 +161,10 @@ class FisherSnedecor(Distribution):
     ValueError
         For degrees that are not positive.
 
+    See Also
+    --------
+    torch.distributions.Wishart, torch.distributions.Chi2, torch.distributions.Gamma, torch.distributions.InverseGamma
+
     Examples
     --------
     >>> torch.distributions.FisherSnedecor(1.0, 4.0).mean
@@ -222,6 +231,10 @@ class GeneralizedPareto(Distribution):
     ------
     ValueError
         For a scale that is not positive.
+
+    See Also
+    --------
+    torch.distributions.Pareto
 
     Examples
     --------
@@ -351,6 +364,10 @@ class VonMises(Distribution):
     ValueError
         For a concentration that is not positive.
 
+    See Also
+    --------
+    torch.distributions.Normal
+
     Examples
     --------
     >>> torch.distributions.VonMises(0.0, 1.0).log_prob(torch.tensor(0.0))
@@ -442,6 +459,11 @@ class Multinomial(Distribution):
     NotImplementedError
         For a number of draws that is a tensor.
 
+    See Also
+    --------
+    torch.distributions.Categorical, torch.distributions.OneHotCategorical,
+    torch.distributions.OneHotCategoricalStraightThrough
+
     Examples
     --------
     >>> torch.distributions.Multinomial(4, torch.tensor([1.0, 3.0])).mean
@@ -528,6 +550,11 @@ class NegativeBinomial(Distribution):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.ContinuousBernoulli, torch.distributions.Bernoulli, torch.distributions.Binomial,
+    torch.distributions.Geometric, torch.distributions.Poisson
+
     Examples
     --------
     >>> torch.distributions.NegativeBinomial(3.0, 0.5).mean
@@ -591,6 +618,10 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     validate_args : bool, optional
         Whether parameters are validated, True by default.
 
+    See Also
+    --------
+    torch.distributions.Multinomial, torch.distributions.Categorical, torch.distributions.OneHotCategorical
+
     Examples
     --------
     >>> torch.distributions.OneHotCategoricalStraightThrough(torch.tensor([0.0, 1.0])).rsample()
@@ -619,6 +650,11 @@ class MixtureSameFamily(Distribution):
     ------
     ValueError
         For distributions whose shapes do not fit.
+
+    See Also
+    --------
+    torch.distributions.Distribution, torch.distributions.ExponentialFamily, torch.distributions.Independent,
+    torch.distributions.TransformedDistribution
 
     Examples
     --------

@@ -31,6 +31,11 @@ class Transform:
     ValueError
         For another size than 0 and 1.
 
+    See Also
+    --------
+    torch.distributions.ComposeTransform, torch.distributions.CatTransform, torch.distributions.StackTransform,
+    torch.distributions.IndependentTransform
+
     Examples
     --------
     >>> exp = torch.distributions.ExpTransform()
@@ -270,6 +275,11 @@ class ComposeTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.CatTransform, torch.distributions.StackTransform, torch.distributions.IndependentTransform,
+    torch.distributions.Transform
+
     Examples
     --------
     >>> d = torch.distributions
@@ -393,6 +403,11 @@ class IndependentTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.Transform, torch.distributions.ComposeTransform, torch.distributions.CatTransform,
+    torch.distributions.StackTransform
+
     Examples
     --------
     >>> d = torch.distributions
@@ -470,6 +485,10 @@ class ReshapeTransform(Transform):
     ValueError
         For shapes of different numbers of elements.
 
+    See Also
+    --------
+    torch.distributions.CatTransform
+
     Examples
     --------
     >>> torch.distributions.transforms.ReshapeTransform((2, 3), (6,))(torch.zeros(4, 2, 3)).shape
@@ -537,6 +556,11 @@ class CatTransform(Transform):
         The extent of each part, by default 1.
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.StackTransform, torch.distributions.IndependentTransform, torch.distributions.Transform,
+    torch.distributions.ComposeTransform, torch.distributions.ReshapeTransform
 
     Examples
     --------
@@ -614,6 +638,11 @@ class StackTransform(Transform):
         The dimension.
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.IndependentTransform, torch.distributions.Transform, torch.distributions.ComposeTransform,
+    torch.distributions.CatTransform
 
     Examples
     --------

@@ -49,6 +49,11 @@ class TransformedDistribution(Distribution):
     ValueError
         For what is not a transform, or a distribution with too few dimensions.
 
+    See Also
+    --------
+    torch.distributions.MixtureSameFamily, torch.distributions.Distribution, torch.distributions.ExponentialFamily,
+    torch.distributions.Independent
+
     Examples
     --------
     >>> d = torch.distributions
@@ -157,6 +162,11 @@ class LogNormal(TransformedDistribution):
     ValueError
         For a scale that is not positive.
 
+    See Also
+    --------
+    torch.distributions.MultivariateNormal, torch.distributions.LowRankMultivariateNormal,
+    torch.distributions.LogisticNormal, torch.distributions.HalfNormal, torch.distributions.Normal
+
     Examples
     --------
     >>> torch.distributions.LogNormal(0.0, 1.0).mean
@@ -213,6 +223,10 @@ class HalfCauchy(TransformedDistribution):
     ------
     ValueError
         For a scale that is not positive.
+
+    See Also
+    --------
+    torch.distributions.StudentT, torch.distributions.Cauchy
 
     Examples
     --------
@@ -278,6 +292,11 @@ class InverseGamma(TransformedDistribution):
     ValueError
         For parameters that are not positive.
 
+    See Also
+    --------
+    torch.distributions.FisherSnedecor, torch.distributions.Wishart, torch.distributions.Chi2,
+    torch.distributions.Gamma
+
     Examples
     --------
     >>> torch.distributions.InverseGamma(3.0, 4.0).mean
@@ -339,6 +358,10 @@ class Kumaraswamy(TransformedDistribution):
     ------
     ValueError
         For parameters that are not positive.
+
+    See Also
+    --------
+    torch.distributions.Dirichlet, torch.distributions.Uniform, torch.distributions.Beta
 
     Examples
     --------
@@ -402,6 +425,10 @@ class Pareto(TransformedDistribution):
     ValueError
         For parameters that are not positive.
 
+    See Also
+    --------
+    torch.distributions.GeneralizedPareto
+
     Examples
     --------
     >>> torch.distributions.Pareto(1.0, 2.0).mean
@@ -461,6 +488,10 @@ class Weibull(TransformedDistribution):
     ValueError
         For parameters that are not positive.
 
+    See Also
+    --------
+    torch.distributions.Gumbel, torch.distributions.Exponential, torch.distributions.Laplace
+
     Examples
     --------
     >>> torch.distributions.Weibull(2.0, 1.0).mean
@@ -515,6 +546,11 @@ class LogisticNormal(TransformedDistribution):
     validate_args : bool, optional
         Whether parameters are validated, True by default.
 
+    See Also
+    --------
+    torch.distributions.HalfNormal, torch.distributions.Normal, torch.distributions.LogNormal,
+    torch.distributions.MultivariateNormal, torch.distributions.LowRankMultivariateNormal
+
     Examples
     --------
     >>> torch.distributions.LogisticNormal(torch.zeros(2), torch.ones(2)).event_shape
@@ -559,6 +595,11 @@ class LogitRelaxedBernoulli(Distribution):
     ------
     ValueError
         Unless exactly one of `probs` and `logits` is given.
+
+    See Also
+    --------
+    torch.distributions.ExpRelaxedCategorical, torch.distributions.RelaxedBernoulli,
+    torch.distributions.RelaxedOneHotCategorical
 
     Examples
     --------
@@ -618,6 +659,11 @@ class RelaxedBernoulli(TransformedDistribution):
     ValueError
         Unless exactly one of `probs` and `logits` is given.
 
+    See Also
+    --------
+    torch.distributions.RelaxedOneHotCategorical, torch.distributions.LogitRelaxedBernoulli,
+    torch.distributions.ExpRelaxedCategorical
+
     Examples
     --------
     >>> torch.distributions.RelaxedBernoulli(torch.tensor(1.0), 0.5).log_prob(torch.tensor(0.5))
@@ -661,6 +707,11 @@ class ExpRelaxedCategorical(Distribution):
         Their logarithms, in place of `probs`.
     validate_args : bool, optional
         Whether parameters are validated, True by default.
+
+    See Also
+    --------
+    torch.distributions.RelaxedBernoulli, torch.distributions.RelaxedOneHotCategorical,
+    torch.distributions.LogitRelaxedBernoulli
 
     Examples
     --------
@@ -726,6 +777,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         Their logarithms, in place of `probs`.
     validate_args : bool, optional
         Whether parameters are validated, True by default.
+
+    See Also
+    --------
+    torch.distributions.LogitRelaxedBernoulli, torch.distributions.ExpRelaxedCategorical,
+    torch.distributions.RelaxedBernoulli
 
     Examples
     --------

@@ -57,6 +57,10 @@ class ExpTransform(_Bijection):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.AffineTransform, torch.distributions.PowerTransform, torch.distributions.AbsTransform
+
     Examples
     --------
     >>> torch.distributions.ExpTransform()(torch.tensor(0.0))
@@ -84,6 +88,10 @@ class PowerTransform(_Bijection):
         The exponent, a number or tensor.
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.AbsTransform, torch.distributions.ExpTransform, torch.distributions.AffineTransform
 
     Examples
     --------
@@ -146,6 +154,11 @@ class SigmoidTransform(_Bijection):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.TanhTransform, torch.distributions.SoftplusTransform, torch.distributions.SoftmaxTransform,
+    torch.distributions.StickBreakingTransform
+
     Examples
     --------
     >>> torch.distributions.SigmoidTransform()(torch.tensor(0.0))
@@ -175,6 +188,11 @@ class SoftplusTransform(_Bijection):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.SoftmaxTransform, torch.distributions.StickBreakingTransform,
+    torch.distributions.SigmoidTransform, torch.distributions.TanhTransform
+
     Examples
     --------
     >>> torch.distributions.SoftplusTransform()(torch.tensor(0.0))
@@ -201,6 +219,11 @@ class TanhTransform(_Bijection):
     cache_size : int, default 0
         1 to keep the last argument and result, which an inverse near -1 and 1 needs.
 
+    See Also
+    --------
+    torch.distributions.SoftplusTransform, torch.distributions.SoftmaxTransform,
+    torch.distributions.StickBreakingTransform, torch.distributions.SigmoidTransform
+
     Examples
     --------
     >>> torch.distributions.TanhTransform()(torch.tensor(0.0))
@@ -226,6 +249,10 @@ class AbsTransform(Transform):
     ----------
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.ExpTransform, torch.distributions.AffineTransform, torch.distributions.PowerTransform
 
     Examples
     --------
@@ -261,6 +288,10 @@ class AffineTransform(Transform):
         The number of dimensions that one value has.
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.PowerTransform, torch.distributions.AbsTransform, torch.distributions.ExpTransform
 
     Examples
     --------
@@ -381,6 +412,11 @@ class SoftmaxTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.StickBreakingTransform, torch.distributions.SigmoidTransform,
+    torch.distributions.TanhTransform, torch.distributions.SoftplusTransform
+
     Examples
     --------
     >>> torch.distributions.SoftmaxTransform()(torch.zeros(2))
@@ -420,6 +456,11 @@ class StickBreakingTransform(Transform):
     ----------
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.SigmoidTransform, torch.distributions.TanhTransform, torch.distributions.SoftplusTransform,
+    torch.distributions.SoftmaxTransform
 
     Examples
     --------
@@ -476,6 +517,10 @@ class LowerCholeskyTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.CorrCholeskyTransform, torch.distributions.PositiveDefiniteTransform
+
     Examples
     --------
     >>> torch.distributions.LowerCholeskyTransform()(torch.zeros(2, 2))
@@ -505,6 +550,10 @@ class PositiveDefiniteTransform(Transform):
     ----------
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.LowerCholeskyTransform, torch.distributions.CorrCholeskyTransform
 
     Examples
     --------
@@ -536,6 +585,10 @@ class CorrCholeskyTransform(Transform):
     ----------
     cache_size : int, default 0
         1 to keep the last argument and result.
+
+    See Also
+    --------
+    torch.distributions.PositiveDefiniteTransform, torch.distributions.LowerCholeskyTransform
 
     Examples
     --------

@@ -81,6 +81,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
     RuntimeError
         When called, if the value has more than one element.
 
+    See Also
+    --------
+    torch.func.vjp, torch.func.jvp, torch.func.grad
+
     Examples
     --------
     >>> torch.func.grad_and_value(lambda x: x**2)(torch.tensor(3.0))
@@ -125,6 +129,10 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
     callable
         A function that returns the gradients, or `(gradients, aux)` with `has_aux`.
 
+    See Also
+    --------
+    torch.vmap, torch.func.grad_and_value, torch.func.vjp, torch.func.jvp
+
     Examples
     --------
     >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
@@ -155,6 +163,10 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     -------
     tuple
         The pair `(outputs, vjp_fn)`, or `(outputs, vjp_fn, aux)` with `has_aux`.
+
+    See Also
+    --------
+    torch.func.jvp, torch.func.grad, torch.func.grad_and_value
 
     Examples
     --------
@@ -206,6 +218,10 @@ def jvp(func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any,
     tuple
         The pair `(outputs, products)`, or `(outputs, products, aux)` with `has_aux`.
 
+    See Also
+    --------
+    torch.func.grad, torch.func.grad_and_value, torch.func.vjp
+
     Examples
     --------
     >>> torch.func.jvp(lambda x: x**2, (torch.tensor([1.0, 2.0]),), (torch.ones(2),))
@@ -242,6 +258,10 @@ def jacrev(func: Callable[..., Any], argnums: Any = 0, *, has_aux: bool = False,
     -------
     callable
         A function that returns tensors of the output's shape followed by the input's.
+
+    See Also
+    --------
+    torch.func.hessian, torch.func.jacfwd
 
     Examples
     --------
@@ -286,6 +306,10 @@ def jacfwd(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, *,
     callable
         A function that returns tensors of the output's shape followed by the input's.
 
+    See Also
+    --------
+    torch.func.jacrev, torch.func.hessian
+
     Examples
     --------
     >>> torch.func.jacfwd(lambda x: x**2)(torch.tensor([1.0, 2.0]))
@@ -310,6 +334,10 @@ def hessian(func: Callable[..., Any], argnums: Any = 0) -> Callable[..., Any]:
     -------
     callable
         A function that returns tensors of the output's shape followed by the input's twice.
+
+    See Also
+    --------
+    torch.func.jacfwd, torch.func.jacrev
 
     Examples
     --------
@@ -344,6 +372,10 @@ def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = No
     Tensor
         The result of the module.
 
+    See Also
+    --------
+    torch.func.stack_module_state
+
     Examples
     --------
     >>> layer = nn.Linear(2, 1)
@@ -371,6 +403,10 @@ def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     ------
     RuntimeError
         If there are no modules, if only some are in training mode, or if their classes differ.
+
+    See Also
+    --------
+    torch.func.functional_call
 
     Examples
     --------

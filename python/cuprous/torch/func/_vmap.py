@@ -51,6 +51,10 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     ValueError
         When called, if no argument has such a dimension or the extents differ.
 
+    See Also
+    --------
+    torch.func.grad
+
     Examples
     --------
     >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.ones(3, 2))

@@ -66,6 +66,10 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     RuntimeError
         For another extent, or different numbers of dimensions.
 
+    See Also
+    --------
+    torch.linalg.vecdot, torch.linalg.multi_dot
+
     Examples
     --------
     >>> torch.linalg.cross(torch.tensor([1, 0, 0]), torch.tensor([0, 1, 0]))
@@ -96,6 +100,10 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     Tensor
         A tensor without the dimension.
 
+    See Also
+    --------
+    torch.linalg.multi_dot, torch.linalg.cross
+
     Examples
     --------
     >>> torch.linalg.vecdot(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0]]))
@@ -123,6 +131,10 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.linalg.vander
+
     Examples
     --------
     >>> torch.linalg.diagonal(torch.tensor([[1, 2], [3, 4]]))
@@ -145,6 +157,10 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     -------
     Tensor
         A tensor of shape (..., n, N).
+
+    See Also
+    --------
+    torch.vander, torch.linalg.diagonal
 
     Examples
     --------

@@ -115,6 +115,10 @@ def cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Te
     LinAlgError
         For matrices that are not positive definite.
 
+    See Also
+    --------
+    torch.linalg.cholesky_ex, torch.linalg.solve, torch.linalg.qr
+
     Examples
     --------
     >>> torch.linalg.cholesky(torch.tensor([[4.0, 2.0], [2.0, 2.0]]))
@@ -147,6 +151,10 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     ------
     LinAlgError
         With `check_errors`, for matrices that are not positive definite.
+
+    See Also
+    --------
+    torch.linalg.solve, torch.linalg.qr, torch.linalg.cholesky
 
     Examples
     --------
@@ -279,6 +287,10 @@ def qr(A: Tensor, mode: str = "reduced", *, out: Any = None) -> Any:
     tuple
         The named tuple `(Q, R)`.
 
+    See Also
+    --------
+    torch.linalg.cholesky, torch.linalg.cholesky_ex, torch.linalg.solve, torch.linalg.svd, torch.linalg.svdvals
+
     Examples
     --------
     >>> A = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
@@ -376,6 +388,10 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
     tuple
         The named tuple `(U, S, Vh)`.
 
+    See Also
+    --------
+    torch.linalg.svdvals, torch.linalg.qr
+
     Examples
     --------
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
@@ -402,6 +418,10 @@ def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) 
     -------
     Tensor
         A real tensor of shape (..., k), where k is the smaller extent.
+
+    See Also
+    --------
+    torch.linalg.qr, torch.linalg.svd, torch.linalg.cond, torch.linalg.matrix_rank
 
     Examples
     --------
@@ -453,6 +473,10 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Any = None) -> Any:
     tuple
         The named tuple `(eigenvalues, eigenvectors)`, with eigenvectors as columns.
 
+    See Also
+    --------
+    torch.linalg.eigvals, torch.linalg.eigvalsh, torch.linalg.eig
+
     Examples
     --------
     >>> torch.linalg.eigh(torch.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
@@ -480,6 +504,10 @@ def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor
     -------
     Tensor
         A real tensor of shape (..., n).
+
+    See Also
+    --------
+    torch.linalg.eig, torch.linalg.eigh, torch.linalg.eigvals
 
     Examples
     --------
@@ -528,6 +556,10 @@ def eig(A: Tensor, *, out: Any = None) -> Any:
     tuple
         The named tuple `(eigenvalues, eigenvectors)` of complex tensors, with eigenvectors as columns.
 
+    See Also
+    --------
+    torch.linalg.eigh, torch.linalg.eigvals, torch.linalg.eigvalsh
+
     Examples
     --------
     >>> torch.linalg.eig(torch.tensor([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
@@ -551,6 +583,10 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A complex tensor of shape (..., n).
+
+    See Also
+    --------
+    torch.linalg.eigvalsh, torch.linalg.eig, torch.linalg.eigh
 
     Examples
     --------

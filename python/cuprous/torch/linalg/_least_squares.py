@@ -79,6 +79,10 @@ def pinv(
     NotImplementedError
         For `atol`.
 
+    See Also
+    --------
+    torch.linalg.solve, torch.linalg.inv, torch.linalg.inv_ex
+
     Examples
     --------
     >>> torch.linalg.pinv(torch.tensor([[2.0, 0.0], [0.0, 0.0]]))
@@ -119,6 +123,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     ------
     RuntimeError
         For shapes or dtypes that do not match.
+
+    See Also
+    --------
+    torch.linalg.solve_triangular, torch.linalg.lu_solve, torch.linalg.solve, torch.linalg.solve_ex
 
     Examples
     --------

@@ -106,6 +106,10 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, o
     LinAlgError
         With `check_errors`, for a singular matrix.
 
+    See Also
+    --------
+    torch.linalg.lu_solve, torch.linalg.lu, torch.linalg.lu_factor
+
     Examples
     --------
     >>> torch.linalg.lu_factor_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]])).info
@@ -154,6 +158,10 @@ def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     LinAlgError
         For a singular matrix.
 
+    See Also
+    --------
+    torch.lu_unpack, torch.linalg.lu, torch.linalg.lu_factor_ex, torch.linalg.lu_solve
+
     Examples
     --------
     >>> torch.linalg.lu_factor(torch.tensor([[1.0, 2.0], [2.0, 2.0]])).LU
@@ -180,6 +188,10 @@ def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     tuple
         The named tuple `(P, L, U)`: a permutation, a lower triangular matrix whose diagonal is 1, and an upper
         triangular matrix.
+
+    See Also
+    --------
+    torch.linalg.lu_factor, torch.lu_unpack, torch.linalg.lu_factor_ex, torch.linalg.lu_solve
 
     Examples
     --------
@@ -223,6 +235,10 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     ------
     RuntimeError
         For pivots of another dtype.
+
+    See Also
+    --------
+    torch.linalg.lu, torch.linalg.lu_factor
 
     Examples
     --------
@@ -273,6 +289,10 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     ------
     RuntimeError
         For shapes that do not fit.
+
+    See Also
+    --------
+    torch.linalg.solve, torch.linalg.solve_ex, torch.linalg.lstsq, torch.linalg.solve_triangular, torch.linalg.lu
 
     Examples
     --------
@@ -417,6 +437,10 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     ------
     RuntimeError
         For shapes that do not fit.
+
+    See Also
+    --------
+    torch.linalg.qr
 
     Examples
     --------
@@ -571,6 +595,10 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     tuple
         The tuple `(U, S, V)`.
 
+    See Also
+    --------
+    torch.pca_lowrank
+
     Examples
     --------
     >>> U, S, V = torch.svd_lowrank(torch.diag(torch.tensor([3.0, 2.0, 0.0])), q=2)
@@ -609,6 +637,10 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     ------
     ValueError
         For a number of components that the matrix does not have.
+
+    See Also
+    --------
+    torch.svd_lowrank
 
     Examples
     --------

@@ -41,6 +41,10 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     Tensor
         A real tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.linalg.matrix_norm, torch.linalg.cond, torch.linalg.norm
+
     Examples
     --------
     >>> torch.linalg.vector_norm(torch.tensor([3.0, 4.0]))
@@ -82,6 +86,10 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     ------
     RuntimeError
         For another `ord`.
+
+    See Also
+    --------
+    torch.linalg.cond, torch.linalg.norm, torch.linalg.vector_norm
 
     Examples
     --------
@@ -135,6 +143,10 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     Tensor
         A real tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.linalg.vector_norm, torch.linalg.matrix_norm, torch.linalg.cond
+
     Examples
     --------
     >>> torch.linalg.norm(torch.tensor([3.0, 4.0]))
@@ -172,6 +184,11 @@ def cond(A: Tensor, p: Any = None, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A real tensor of the shape of the batch.
 
+    See Also
+    --------
+    torch.linalg.norm, torch.linalg.vector_norm, torch.linalg.matrix_norm, torch.linalg.matrix_rank,
+    torch.linalg.svdvals
+
     Examples
     --------
     >>> torch.linalg.cond(torch.tensor([[4.0, 0.0], [0.0, 2.0]]))
@@ -207,6 +224,10 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
     -------
     Tensor
         An int64 tensor of the shape of the batch.
+
+    See Also
+    --------
+    torch.linalg.svdvals, torch.linalg.cond
 
     Examples
     --------

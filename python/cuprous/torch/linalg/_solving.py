@@ -83,6 +83,10 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     RuntimeError
         For matrices that are not square.
 
+    See Also
+    --------
+    torch.linalg.inv_ex, torch.linalg.pinv, torch.linalg.solve
+
     Examples
     --------
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
@@ -113,6 +117,10 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     ------
     LinAlgError
         With `check_errors`, for singular matrices.
+
+    See Also
+    --------
+    torch.linalg.pinv, torch.linalg.solve, torch.linalg.inv
 
     Examples
     --------
@@ -167,6 +175,10 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     RuntimeError
         For shapes or dtypes that do not match.
 
+    See Also
+    --------
+    torch.linalg.qr, torch.linalg.cholesky, torch.linalg.cholesky_ex, torch.linalg.inv, torch.linalg.inv_ex
+
     Examples
     --------
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
@@ -215,6 +227,10 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     LinAlgError
         With `check_errors`, for singular matrices.
 
+    See Also
+    --------
+    torch.linalg.lstsq, torch.linalg.solve_triangular, torch.linalg.lu_solve, torch.linalg.solve
+
     Examples
     --------
     >>> torch.linalg.solve_ex(torch.zeros(1, 1), torch.ones(1)).info
@@ -258,6 +274,10 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     -------
     Tensor
         A tensor of the shape of `B`.
+
+    See Also
+    --------
+    torch.linalg.lu_solve, torch.linalg.solve, torch.linalg.solve_ex, torch.linalg.lstsq
 
     Examples
     --------
@@ -368,6 +388,10 @@ def multi_dot(tensors: Any, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A matrix; a vector or a number where vectors are at the ends.
 
+    See Also
+    --------
+    torch.chain_matmul, torch.linalg.cross, torch.linalg.vecdot
+
     Examples
     --------
     >>> torch.linalg.multi_dot([torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1)])
@@ -401,6 +425,10 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A tensor of shape A.shape[ind:] + A.shape[:ind].
 
+    See Also
+    --------
+    torch.linalg.tensorsolve
+
     Examples
     --------
     >>> torch.linalg.tensorinv(torch.eye(4).reshape(2, 2, 4), ind=2).shape
@@ -430,6 +458,10 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Tensor | None = 
     Returns
     -------
     Tensor
+
+    See Also
+    --------
+    torch.linalg.tensorinv
 
     Examples
     --------

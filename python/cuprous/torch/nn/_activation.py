@@ -38,6 +38,10 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.leaky_relu, torch.nn.functional.gelu, torch.nn.functional.selu, torch.nn.functional.elu
+
     Examples
     --------
     >>> F.relu(torch.tensor([-1.0, 2.0]))
@@ -60,6 +64,10 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.hardtanh, torch.nn.functional.tanh
 
     Examples
     --------
@@ -88,6 +96,10 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.tanh, torch.nn.functional.relu6
+
     Examples
     --------
     >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
@@ -115,6 +127,11 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.gelu, torch.nn.functional.selu, torch.nn.functional.elu, torch.nn.functional.relu,
+    torch.nn.functional.rrelu
 
     Examples
     --------
@@ -146,6 +163,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     ------
     RuntimeError
         If the number of weights is neither one nor that of the channels.
+
+    See Also
+    --------
+    torch.nn.functional.leaky_relu, torch.nn.functional.rrelu
 
     Examples
     --------
@@ -179,6 +200,10 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.relu, torch.nn.functional.leaky_relu, torch.nn.functional.gelu, torch.nn.functional.selu
+
     Examples
     --------
     >>> F.elu(torch.tensor([-1.0, 2.0]))
@@ -211,6 +236,10 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.elu, torch.nn.functional.relu, torch.nn.functional.leaky_relu, torch.nn.functional.gelu
+
     Examples
     --------
     >>> F.selu(torch.tensor([-1.0, 2.0]))
@@ -235,6 +264,10 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.selu, torch.prelu, torch.relu
 
     Examples
     --------
@@ -263,6 +296,11 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     ------
     RuntimeError
         For another `approximate`.
+
+    See Also
+    --------
+    torch.nn.functional.selu, torch.nn.functional.elu, torch.nn.functional.relu, torch.nn.functional.leaky_relu,
+    torch.nn.functional.silu
 
     Examples
     --------
@@ -295,6 +333,10 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.mish, torch.nn.functional.hardswish, torch.nn.functional.gelu
+
     Examples
     --------
     >>> F.silu(torch.tensor([-1.0, 2.0]))
@@ -319,6 +361,10 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.hardswish, torch.nn.functional.gelu, torch.nn.functional.silu
 
     Examples
     --------
@@ -346,6 +392,10 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.softsign
+
     Examples
     --------
     >>> F.softplus(torch.tensor([-1.0, 2.0]))
@@ -370,6 +420,10 @@ def softsign(input: Tensor) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.softplus
+
     Examples
     --------
     >>> F.softsign(torch.tensor([-1.0, 3.0]))
@@ -390,6 +444,10 @@ def logsigmoid(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.hardsigmoid, torch.nn.functional.sigmoid
 
     Examples
     --------
@@ -415,6 +473,10 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.sigmoid, torch.nn.functional.logsigmoid
+
     Examples
     --------
     >>> F.hardsigmoid(torch.tensor([-4.0, 0.0, 4.0]))
@@ -438,6 +500,10 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.gelu, torch.nn.functional.silu, torch.nn.functional.mish
+
     Examples
     --------
     >>> F.hardswish(torch.tensor([-4.0, 1.0, 4.0]))
@@ -459,6 +525,10 @@ def sigmoid(input: Tensor) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.logsigmoid, torch.nn.functional.hardsigmoid
+
     Examples
     --------
     >>> F.sigmoid(torch.tensor([-1.0, 0.0]))
@@ -479,6 +549,10 @@ def tanh(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.relu6, torch.nn.functional.hardtanh
 
     Examples
     --------
@@ -505,6 +579,10 @@ def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.log_softmax, torch.nn.functional.softmax
 
     Examples
     --------
@@ -533,6 +611,10 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     ------
     RuntimeError
         For an odd extent.
+
+    See Also
+    --------
+    torch.nn.functional.gumbel_softmax, torch.nn.functional.softmax
 
     Examples
     --------
@@ -568,6 +650,10 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.hardshrink, torch.nn.functional.softshrink, torch.nn.functional.tanhshrink
+
     Examples
     --------
     >>> F.threshold(torch.tensor([-1.0, 2.0]), 0.0, 5.0)
@@ -590,6 +676,10 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.softshrink, torch.nn.functional.tanhshrink, torch.nn.functional.threshold
 
     Examples
     --------
@@ -614,6 +704,10 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.tanhshrink, torch.nn.functional.threshold, torch.nn.functional.hardshrink
+
     Examples
     --------
     >>> F.softshrink(torch.tensor([-1.0, 0.25]))
@@ -636,6 +730,10 @@ def tanhshrink(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.threshold, torch.nn.functional.hardshrink, torch.nn.functional.softshrink
 
     Examples
     --------
@@ -669,6 +767,10 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.prelu, torch.nn.functional.leaky_relu
+
     Examples
     --------
     >>> F.rrelu(torch.tensor([-1.0, 2.0]), 0.2, 0.4)
@@ -701,6 +803,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     -------
     Tensor
         A tensor of the shape of `logits`.
+
+    See Also
+    --------
+    torch.nn.functional.softmax, torch.nn.functional.glu
 
     Examples
     --------

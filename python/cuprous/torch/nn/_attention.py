@@ -87,6 +87,10 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     RuntimeError
         For shapes that do not fit, or where the formula is needed and not allowed.
 
+    See Also
+    --------
+    torch.nn.functional.multi_head_attention_forward
+
     Examples
     --------
     >>> x = torch.ones(1, 1, 3, 2)
@@ -257,6 +261,10 @@ def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embe
     -------
     tuple
         The outputs (L, N, E), and the weights: (N, L, S), or (N, heads, L, S) unless averaged; None if not needed.
+
+    See Also
+    --------
+    torch.nn.functional.scaled_dot_product_attention
 
     Examples
     --------

@@ -140,6 +140,10 @@ def _convolution(rank: int) -> Callable[..., Tensor]:
     RuntimeError
         If shapes, dtypes or widths do not match.
 
+    See Also
+    --------
+    torch.nn.Conv{rank}d
+
     Examples
     --------
     >>> F.{name}(torch.ones(1, 3{", 5" * rank}), torch.ones(8, 3{", 3" * rank})).shape
@@ -208,6 +212,10 @@ def _transposed(rank: int) -> Callable[..., Tensor]:
     ------
     RuntimeError
         If shapes, dtypes or widths do not match.
+
+    See Also
+    --------
+    torch.nn.ConvTranspose{rank}d
 
     Examples
     --------
@@ -337,6 +345,10 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     ------
     RuntimeError
         If the shapes of columns and windows do not match.
+
+    See Also
+    --------
+    torch.nn.functional.unfold
 
     Examples
     --------

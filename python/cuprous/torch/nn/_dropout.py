@@ -37,6 +37,11 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     ValueError
         For a probability outside of [0, 1].
 
+    See Also
+    --------
+    torch.nn.functional.dropout1d, torch.nn.functional.dropout2d, torch.nn.functional.dropout3d,
+    torch.nn.functional.alpha_dropout, torch.nn.functional.feature_alpha_dropout
+
     Examples
     --------
     >>> F.dropout(torch.ones(3), training=False)
@@ -138,6 +143,11 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     ValueError
         For a probability outside of [0, 1].
 
+    See Also
+    --------
+    torch.nn.functional.feature_alpha_dropout, torch.nn.functional.dropout, torch.nn.functional.dropout1d,
+    torch.nn.functional.dropout2d, torch.nn.functional.dropout3d
+
     Examples
     --------
     >>> F.alpha_dropout(torch.ones(3), training=False)
@@ -169,6 +179,11 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     ------
     ValueError
         For a probability outside of [0, 1].
+
+    See Also
+    --------
+    torch.nn.functional.dropout, torch.nn.functional.dropout1d, torch.nn.functional.dropout2d,
+    torch.nn.functional.dropout3d, torch.nn.functional.alpha_dropout
 
     Examples
     --------

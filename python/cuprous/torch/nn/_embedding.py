@@ -65,6 +65,10 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     IndexError
         For indices outside of the table.
 
+    See Also
+    --------
+    torch.nn.functional.embedding_bag, torch.nn.functional.one_hot
+
     Examples
     --------
     >>> F.embedding(torch.tensor([1, 0]), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
@@ -141,6 +145,10 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         If `offsets` is given for a two-dimensional input, or missing for a one-dimensional one.
     NotImplementedError
         For `per_sample_weights` in modes other than "sum".
+
+    See Also
+    --------
+    torch.nn.functional.one_hot, torch.nn.functional.embedding
 
     Examples
     --------
@@ -224,6 +232,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     Tensor
         An int64 tensor of shape (*tensor.shape, num_classes).
 
+    See Also
+    --------
+    torch.nn.functional.embedding, torch.nn.functional.embedding_bag
+
     Notes
     -----
     An index out of range gives zeros, so that indices are not read on the host. PyTorch raises an error.
@@ -261,6 +273,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     Tensor
         A tensor without the dimension.
 
+    See Also
+    --------
+    torch.pairwise_distance, torch.cdist, torch.pdist
+
     Examples
     --------
     >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
@@ -291,6 +307,10 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     -------
     Tensor
         A tensor without the last dimension.
+
+    See Also
+    --------
+    torch.cdist, torch.pdist, torch.cosine_similarity
 
     Examples
     --------
@@ -326,6 +346,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     Tensor
         A tensor of shape (..., P, R).
 
+    See Also
+    --------
+    torch.pdist, torch.cosine_similarity, torch.pairwise_distance
+
     Examples
     --------
     >>> torch.cdist(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
@@ -353,6 +377,10 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     -------
     Tensor
         A vector of N (N - 1) / 2 elements.
+
+    See Also
+    --------
+    torch.cosine_similarity, torch.pairwise_distance, torch.cdist
 
     Examples
     --------

@@ -74,6 +74,10 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: An
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.l1_loss, torch.nn.functional.smooth_l1_loss, torch.nn.functional.huber_loss
+
     Examples
     --------
     >>> F.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
@@ -113,6 +117,10 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any
     -------
     Tensor
         A tensor without dimensions, or of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.smooth_l1_loss, torch.nn.functional.huber_loss, torch.nn.functional.mse_loss
 
     Examples
     --------
@@ -156,6 +164,10 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Any = None, redu
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.huber_loss, torch.nn.functional.mse_loss, torch.nn.functional.l1_loss
+
     Examples
     --------
     >>> F.smooth_l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
@@ -193,6 +205,10 @@ def huber_loss(
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.mse_loss, torch.nn.functional.l1_loss, torch.nn.functional.smooth_l1_loss
+
     Examples
     --------
     >>> F.huber_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.5, 4.0]))
@@ -228,6 +244,11 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     -------
     Tensor
         A tensor without dimensions, or of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.binary_cross_entropy_with_logits, torch.nn.functional.cross_entropy,
+    torch.nn.functional.nll_loss
 
     Examples
     --------
@@ -276,6 +297,10 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.cross_entropy, torch.nn.functional.nll_loss, torch.nn.functional.binary_cross_entropy
+
     Examples
     --------
     >>> F.binary_cross_entropy_with_logits(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
@@ -317,6 +342,11 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     -------
     Tensor
         A tensor without dimensions, or of the shape of `target`.
+
+    See Also
+    --------
+    torch.nn.functional.binary_cross_entropy, torch.nn.functional.binary_cross_entropy_with_logits,
+    torch.nn.functional.cross_entropy
 
     Examples
     --------
@@ -388,6 +418,11 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
     Tensor
         A tensor without dimensions, or of the shape of class targets.
 
+    See Also
+    --------
+    torch.nn.functional.nll_loss, torch.nn.functional.binary_cross_entropy,
+    torch.nn.functional.binary_cross_entropy_with_logits, torch.nn.functional.ctc_loss
+
     Examples
     --------
     >>> F.cross_entropy(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), torch.tensor([0, 1]))
@@ -455,6 +490,10 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
     -------
     Tensor
         A tensor without dimensions, or of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.poisson_nll_loss, torch.nn.functional.gaussian_nll_loss
 
     Examples
     --------

@@ -48,6 +48,10 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.gaussian_nll_loss, torch.nn.functional.kl_div
+
     Examples
     --------
     >>> F.poisson_nll_loss(torch.tensor([0.0, 1.0]), torch.tensor([1.0, 2.0]))
@@ -86,6 +90,10 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     -------
     Tensor
         A tensor without dimensions, or of the shape of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.kl_div, torch.nn.functional.poisson_nll_loss
 
     Examples
     --------
@@ -138,6 +146,11 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     Tensor
         A tensor without dimensions, or of the shape of `input1`.
 
+    See Also
+    --------
+    torch.nn.functional.cosine_embedding_loss, torch.nn.functional.hinge_embedding_loss,
+    torch.nn.functional.triplet_margin_loss, torch.nn.functional.triplet_margin_with_distance_loss
+
     Examples
     --------
     >>> F.margin_ranking_loss(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 1.0]), torch.tensor([1.0, 1.0]))
@@ -175,6 +188,11 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.triplet_margin_loss, torch.nn.functional.triplet_margin_with_distance_loss,
+    torch.nn.functional.margin_ranking_loss, torch.nn.functional.cosine_embedding_loss
+
     Examples
     --------
     >>> F.hinge_embedding_loss(torch.tensor([0.5, 0.25]), torch.tensor([1.0, -1.0]))
@@ -211,6 +229,11 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     -------
     Tensor
         A tensor without dimensions, or of the shape of `target`.
+
+    See Also
+    --------
+    torch.nn.functional.hinge_embedding_loss, torch.nn.functional.triplet_margin_loss,
+    torch.nn.functional.triplet_margin_with_distance_loss, torch.nn.functional.margin_ranking_loss
 
     Examples
     --------
@@ -252,6 +275,11 @@ def soft_margin_loss(
     Tensor
         A tensor without dimensions, or of the shape of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.multi_margin_loss, torch.nn.functional.multilabel_margin_loss,
+    torch.nn.functional.multilabel_soft_margin_loss
+
     Examples
     --------
     >>> F.soft_margin_loss(torch.tensor([0.0, 2.0]), torch.tensor([1.0, 1.0]))
@@ -283,6 +311,11 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     -------
     Tensor
         A tensor without dimensions, or of shape (N).
+
+    See Also
+    --------
+    torch.nn.functional.soft_margin_loss, torch.nn.functional.multi_margin_loss,
+    torch.nn.functional.multilabel_margin_loss
 
     Examples
     --------
@@ -333,6 +366,11 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
     Tensor
         A tensor without dimensions, or of shape (N).
 
+    See Also
+    --------
+    torch.nn.functional.multilabel_margin_loss, torch.nn.functional.multilabel_soft_margin_loss,
+    torch.nn.functional.soft_margin_loss
+
     Examples
     --------
     >>> F.multi_margin_loss(torch.tensor([[0.0, 2.0]]), torch.tensor([0]))
@@ -376,6 +414,11 @@ def multilabel_margin_loss(
     -------
     Tensor
         A tensor without dimensions, or of shape (N).
+
+    See Also
+    --------
+    torch.nn.functional.multilabel_soft_margin_loss, torch.nn.functional.soft_margin_loss,
+    torch.nn.functional.multi_margin_loss
 
     Examples
     --------
@@ -429,6 +472,11 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
     Tensor
         A tensor without dimensions, or of shape (N).
 
+    See Also
+    --------
+    torch.nn.functional.triplet_margin_with_distance_loss, torch.nn.functional.margin_ranking_loss,
+    torch.nn.functional.cosine_embedding_loss, torch.nn.functional.hinge_embedding_loss
+
     Examples
     --------
     >>> F.triplet_margin_loss(torch.tensor([[0.0, 0.0]]), torch.tensor([[3.0, 4.0]]), torch.tensor([[0.0, 5.0]]))
@@ -467,6 +515,11 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     -------
     Tensor
         A tensor without dimensions, or of the shape of a distance.
+
+    See Also
+    --------
+    torch.nn.functional.margin_ranking_loss, torch.nn.functional.cosine_embedding_loss,
+    torch.nn.functional.hinge_embedding_loss, torch.nn.functional.triplet_margin_loss
 
     Examples
     --------
@@ -528,6 +581,10 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
     -------
     Tensor
         A tensor without dimensions, or of shape (N).
+
+    See Also
+    --------
+    torch.nn.functional.cross_entropy
 
     Examples
     --------

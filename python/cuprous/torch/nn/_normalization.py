@@ -113,6 +113,11 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     RuntimeError
         If the input's shape does not end with `normalized_shape`.
 
+    See Also
+    --------
+    torch.nn.functional.local_response_norm, torch.nn.functional.batch_norm, torch.nn.functional.group_norm,
+    torch.nn.functional.instance_norm, torch.nn.functional.normalize
+
     Examples
     --------
     >>> F.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
@@ -147,6 +152,10 @@ def rms_norm(
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.layer_norm
 
     Examples
     --------
@@ -219,6 +228,11 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     RuntimeError
         If statistics or parameters do not match the number of channels.
 
+    See Also
+    --------
+    torch.nn.functional.group_norm, torch.nn.functional.instance_norm, torch.nn.functional.layer_norm,
+    torch.nn.functional.local_response_norm
+
     Examples
     --------
     >>> F.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
@@ -275,6 +289,11 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.layer_norm, torch.nn.functional.local_response_norm, torch.nn.functional.batch_norm,
+    torch.nn.functional.group_norm
+
     Examples
     --------
     >>> F.instance_norm(torch.tensor([[[1.0, 3.0]]]))
@@ -327,6 +346,11 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     RuntimeError
         If the number of channels is not divisible by the number of groups.
 
+    See Also
+    --------
+    torch.nn.functional.instance_norm, torch.nn.functional.layer_norm, torch.nn.functional.local_response_norm,
+    torch.nn.functional.batch_norm
+
     Examples
     --------
     >>> F.group_norm(torch.tensor([[1.0, 3.0, 5.0, 5.0]]), num_groups=2)
@@ -364,6 +388,11 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.nn.functional.batch_norm, torch.nn.functional.group_norm, torch.nn.functional.instance_norm,
+    torch.nn.functional.layer_norm
+
     Examples
     --------
     >>> F.local_response_norm(torch.ones(1, 2, 3), size=2, alpha=1.0, beta=1.0).shape
@@ -398,6 +427,10 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.nn.functional.layer_norm
 
     Examples
     --------

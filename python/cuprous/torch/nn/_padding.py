@@ -65,6 +65,10 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     NotImplementedError
         For other modes.
 
+    See Also
+    --------
+    torch.nn.functional.interpolate
+
     Examples
     --------
     >>> F.pad(torch.tensor([1, 2]), (1, 2))

@@ -185,6 +185,10 @@ def _max_pool(rank: int) -> Callable[..., Any]:
     RuntimeError
         If no window fits into the input.
 
+    See Also
+    --------
+    torch.nn.MaxPool{rank}d
+
     Examples
     --------
     >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
@@ -246,6 +250,10 @@ def _max_unpool(rank: int) -> Callable[..., Tensor]:
     ------
     RuntimeError
         For indices of another shape.
+
+    See Also
+    --------
+    torch.nn.MaxUnpool{rank}d
 
     Examples
     --------
@@ -334,6 +342,10 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
     RuntimeError
         If no window fits into the input.
 
+    See Also
+    --------
+    torch.nn.AvgPool{rank}d
+
     Examples
     --------
     >>> F.{name}(torch.ones(1, 1{", 4" * rank}), 2).shape
@@ -389,6 +401,10 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
     ------
     RuntimeError
         If no window fits into the input.
+
+    See Also
+    --------
+    torch.nn.LPPool{rank}d
 
     Examples
     --------
@@ -489,6 +505,10 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
     Tensor
         A tensor of shape (N, C, ...) or (C, ...).
 
+    See Also
+    --------
+    torch.nn.AdaptiveAvgPool{rank}d
+
     Examples
     --------
     >>> F.{name}(torch.ones(1, 1{", 5" * rank}), 2).shape
@@ -532,6 +552,10 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
     -------
     Tensor
         A tensor of shape (N, C, ...) or (C, ...), or a pair of tensors.
+
+    See Also
+    --------
+    torch.nn.AdaptiveMaxPool{rank}d
 
     Examples
     --------

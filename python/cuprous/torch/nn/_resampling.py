@@ -68,6 +68,11 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     NotImplementedError
         For modes that do not match the number of dimensions.
 
+    See Also
+    --------
+    torch.nn.functional.upsample, torch.nn.functional.upsample_bilinear, torch.nn.functional.upsample_nearest,
+    torch.nn.functional.pad
+
     Examples
     --------
     >>> F.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -196,6 +201,10 @@ def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: st
     Tensor
         A tensor of shape (N, C, ...).
 
+    See Also
+    --------
+    torch.nn.functional.upsample_bilinear, torch.nn.functional.upsample_nearest, torch.nn.functional.interpolate
+
     Examples
     --------
     >>> F.upsample(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -221,6 +230,10 @@ def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) 
     Tensor
         A tensor of shape (N, C, ...).
 
+    See Also
+    --------
+    torch.nn.functional.interpolate, torch.nn.functional.upsample, torch.nn.functional.upsample_bilinear
+
     Examples
     --------
     >>> F.upsample_nearest(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
@@ -245,6 +258,10 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     -------
     Tensor
         A tensor of shape (N, C, H, W).
+
+    See Also
+    --------
+    torch.nn.functional.upsample_nearest, torch.nn.functional.interpolate, torch.nn.functional.upsample
 
     Examples
     --------
@@ -276,6 +293,10 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     ------
     RuntimeError
         If the number of channels is not divisible by r².
+
+    See Also
+    --------
+    torch.pixel_unshuffle, torch.channel_shuffle
 
     Examples
     --------
@@ -318,6 +339,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     RuntimeError
         If the extents are not divisible by r.
 
+    See Also
+    --------
+    torch.channel_shuffle, torch.pixel_shuffle
+
     Examples
     --------
     >>> F.pixel_unshuffle(torch.ones(1, 1, 4, 4), 2).shape
@@ -356,6 +381,10 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     RuntimeError
         If the number of channels is not divisible by that of groups.
 
+    See Also
+    --------
+    torch.pixel_shuffle, torch.pixel_unshuffle
+
     Examples
     --------
     >>> F.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
@@ -391,6 +420,10 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     ------
     ValueError
         For shapes that do not match.
+
+    See Also
+    --------
+    torch.nn.functional.grid_sample
 
     Examples
     --------
@@ -476,6 +509,10 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mod
         For other modes.
     RuntimeError
         For shapes that do not match, and for bicubic in three dimensions.
+
+    See Also
+    --------
+    torch.nn.functional.affine_grid
 
     Examples
     --------

@@ -37,6 +37,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     ValueError
         For an unknown activation.
 
+    See Also
+    --------
+    torch.nn.init.xavier_uniform_, torch.nn.init.xavier_normal_, torch.nn.init.kaiming_uniform_,
+    torch.nn.init.kaiming_normal_
+
     Examples
     --------
     >>> nn.init.calculate_gain("tanh")
@@ -84,6 +89,10 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = No
     Tensor
         The tensor itself.
 
+    See Also
+    --------
+    torch.nn.init.normal_, torch.nn.init.trunc_normal_, torch.nn.init.constant_
+
     Examples
     --------
     >>> x = nn.init.uniform_(torch.empty(3), 5, 6)
@@ -112,6 +121,10 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     -------
     Tensor
         The tensor itself.
+
+    See Also
+    --------
+    torch.nn.init.trunc_normal_, torch.nn.init.constant_, torch.nn.init.uniform_
 
     Examples
     --------
@@ -146,6 +159,10 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     Tensor
         The tensor itself.
 
+    See Also
+    --------
+    torch.nn.init.constant_, torch.nn.init.uniform_, torch.nn.init.normal_
+
     Examples
     --------
     >>> x = nn.init.trunc_normal_(torch.empty(3), a=-1, b=1)
@@ -174,6 +191,10 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     Tensor
         The tensor itself.
 
+    See Also
+    --------
+    torch.nn.init.uniform_, torch.nn.init.normal_, torch.nn.init.trunc_normal_
+
     Examples
     --------
     >>> nn.init.constant_(torch.empty(2), 0.5)
@@ -196,6 +217,10 @@ def zeros_(tensor: Tensor) -> Tensor:
     Tensor
         The tensor itself.
 
+    See Also
+    --------
+    torch.nn.init.ones_, torch.nn.init.eye_, torch.nn.init.dirac_
+
     Examples
     --------
     >>> nn.init.zeros_(torch.empty(2))
@@ -217,6 +242,10 @@ def ones_(tensor: Tensor) -> Tensor:
     -------
     Tensor
         The tensor itself.
+
+    See Also
+    --------
+    torch.nn.init.eye_, torch.nn.init.dirac_, torch.nn.init.zeros_
 
     Examples
     --------
@@ -244,6 +273,10 @@ def eye_(tensor: Tensor) -> Tensor:
     ------
     ValueError
         For another number of dimensions.
+
+    See Also
+    --------
+    torch.nn.init.dirac_, torch.nn.init.zeros_, torch.nn.init.ones_
 
     Examples
     --------
@@ -279,6 +312,11 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) ->
     ValueError
         For fewer than two dimensions.
 
+    See Also
+    --------
+    torch.nn.init.xavier_normal_, torch.nn.init.kaiming_uniform_, torch.nn.init.kaiming_normal_,
+    torch.nn.init.calculate_gain
+
     Examples
     --------
     >>> nn.init.xavier_uniform_(torch.empty(2, 3)).shape
@@ -309,6 +347,11 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
     ------
     ValueError
         For fewer than two dimensions.
+
+    See Also
+    --------
+    torch.nn.init.kaiming_uniform_, torch.nn.init.kaiming_normal_, torch.nn.init.calculate_gain,
+    torch.nn.init.xavier_uniform_
 
     Examples
     --------
@@ -352,6 +395,11 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
     ValueError
         For another mode, or fewer than two dimensions.
 
+    See Also
+    --------
+    torch.nn.init.kaiming_normal_, torch.nn.init.calculate_gain, torch.nn.init.xavier_uniform_,
+    torch.nn.init.xavier_normal_
+
     Examples
     --------
     >>> nn.init.kaiming_uniform_(torch.empty(2, 3)).shape
@@ -391,6 +439,11 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     ValueError
         For another mode, or fewer than two dimensions.
 
+    See Also
+    --------
+    torch.nn.init.calculate_gain, torch.nn.init.xavier_uniform_, torch.nn.init.xavier_normal_,
+    torch.nn.init.kaiming_uniform_
+
     Examples
     --------
     >>> nn.init.kaiming_normal_(torch.empty(2, 3)).shape
@@ -426,6 +479,10 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     ------
     ValueError
         For fewer than two dimensions.
+
+    See Also
+    --------
+    torch.nn.init.sparse_
 
     Examples
     --------
@@ -467,6 +524,10 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     ------
     ValueError
         For another number of dimensions.
+
+    See Also
+    --------
+    torch.nn.init.zeros_, torch.nn.init.ones_, torch.nn.init.eye_
 
     Examples
     --------
@@ -510,6 +571,10 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     ------
     ValueError
         For another number of dimensions.
+
+    See Also
+    --------
+    torch.nn.init.orthogonal_
 
     Examples
     --------

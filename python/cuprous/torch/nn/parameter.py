@@ -20,6 +20,10 @@ class Parameter(Tensor):
     requires_grad : bool, default True
         Whether operations on the parameter are recorded for gradients.
 
+    See Also
+    --------
+    torch.nn.Buffer, torch.nn.Module
+
     Examples
     --------
     >>> nn.Parameter(torch.ones(2)).requires_grad
@@ -82,6 +86,10 @@ class Buffer(Tensor):
         A tensor, by default an empty one.
     persistent : bool, default True
         Whether `state_dict` contains it.
+
+    See Also
+    --------
+    torch.nn.Module, torch.nn.Parameter
 
     Examples
     --------

@@ -47,6 +47,10 @@ class Adam(Optimizer):
     ValueError
         For settings out of range.
 
+    See Also
+    --------
+    torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.SGD
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -135,6 +139,10 @@ class AdamW(Adam):
     ------
     ValueError
         For settings out of range.
+
+    See Also
+    --------
+    torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.SGD, torch.optim.Adam
 
     Examples
     --------

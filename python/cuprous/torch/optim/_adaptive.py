@@ -46,6 +46,10 @@ class RMSprop(Elementwise):
     ValueError
         For settings out of range.
 
+    See Also
+    --------
+    torch.optim.Adagrad, torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -100,6 +104,10 @@ class Adagrad(Elementwise):
     ValueError
         For settings out of range.
 
+    See Also
+    --------
+    torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -144,6 +152,10 @@ class Adadelta(Elementwise):
     ValueError
         For settings out of range.
 
+    See Also
+    --------
+    torch.optim.Adafactor, torch.optim.Adamax, torch.optim.NAdam, torch.optim.RAdam
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -183,6 +195,10 @@ class Adamax(Elementwise):
     ------
     ValueError
         For settings out of range.
+
+    See Also
+    --------
+    torch.optim.NAdam, torch.optim.RAdam, torch.optim.Adadelta, torch.optim.Adafactor
 
     Examples
     --------
@@ -227,6 +243,10 @@ class NAdam(Elementwise):
     ------
     ValueError
         For settings out of range.
+
+    See Also
+    --------
+    torch.optim.RAdam, torch.optim.Adadelta, torch.optim.Adafactor, torch.optim.Adamax
 
     Examples
     --------
@@ -281,6 +301,10 @@ class RAdam(Elementwise):
     ------
     ValueError
         For settings out of range.
+
+    See Also
+    --------
+    torch.optim.Adadelta, torch.optim.Adafactor, torch.optim.Adamax, torch.optim.NAdam
 
     Examples
     --------
@@ -340,6 +364,10 @@ class Rprop(Elementwise):
     ------
     ValueError
         For a negative rate, or factors that are not on both sides of 1.
+
+    See Also
+    --------
+    torch.optim.LBFGS, torch.optim.Muon, torch.optim.SGD, torch.optim.ASGD
 
     Examples
     --------

@@ -44,6 +44,10 @@ class ASGD(Elementwise):
     ValueError
         For a negative rate or weight decay.
 
+    See Also
+    --------
+    torch.optim.Rprop, torch.optim.LBFGS, torch.optim.Muon, torch.optim.SGD
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)

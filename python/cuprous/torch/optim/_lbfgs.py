@@ -46,6 +46,10 @@ class LBFGS(Optimizer):
     ValueError
         For several groups of parameters.
 
+    See Also
+    --------
+    torch.optim.Muon, torch.optim.SGD, torch.optim.ASGD, torch.optim.Rprop
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)

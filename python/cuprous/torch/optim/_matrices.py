@@ -50,6 +50,10 @@ class Adafactor(Elementwise):
     ValueError
         For settings out of range.
 
+    See Also
+    --------
+    torch.optim.Adamax, torch.optim.NAdam, torch.optim.RAdam, torch.optim.Adadelta
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)
@@ -155,6 +159,10 @@ class Muon(Elementwise):
     ------
     ValueError
         For settings out of range, or parameters that are not matrices.
+
+    See Also
+    --------
+    torch.optim.SGD, torch.optim.ASGD, torch.optim.Rprop, torch.optim.LBFGS
 
     Examples
     --------

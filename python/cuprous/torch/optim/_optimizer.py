@@ -36,6 +36,10 @@ class Optimizer:
     defaults : dict
         The settings of groups that have none of their own.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.LRScheduler
+
     Examples
     --------
     >>> isinstance(torch.optim.SGD([torch.zeros(2)]), torch.optim.Optimizer)

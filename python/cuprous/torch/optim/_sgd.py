@@ -41,6 +41,10 @@ class SGD(Optimizer):
     ValueError
         For negative settings, or Nesterov's momentum without momentum.
 
+    See Also
+    --------
+    torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad, torch.optim.ASGD
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)

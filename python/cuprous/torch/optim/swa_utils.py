@@ -38,6 +38,11 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Tensor]:
     ValueError
         Unless the decay is in [0, 1].
 
+    See Also
+    --------
+    torch.optim.swa_utils.get_ema_multi_avg_fn, torch.optim.swa_utils.get_swa_avg_fn,
+    torch.optim.swa_utils.get_swa_multi_avg_fn
+
     Examples
     --------
     >>> torch.optim.swa_utils.get_ema_avg_fn(0.9)(torch.tensor(1.0), torch.tensor(2.0), 1)
@@ -55,6 +60,11 @@ def get_swa_avg_fn() -> Callable[..., Tensor]:
     -------
     callable
         A function of the average, a parameter and the number of updates.
+
+    See Also
+    --------
+    torch.optim.swa_utils.get_swa_multi_avg_fn, torch.optim.swa_utils.get_ema_avg_fn,
+    torch.optim.swa_utils.get_ema_multi_avg_fn
 
     Examples
     --------
@@ -85,6 +95,11 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     callable
         A function of the averages, the parameters and the number of updates.
 
+    See Also
+    --------
+    torch.optim.swa_utils.get_swa_avg_fn, torch.optim.swa_utils.get_swa_multi_avg_fn,
+    torch.optim.swa_utils.get_ema_avg_fn
+
     Examples
     --------
     >>> averages = [torch.tensor([1.0])]
@@ -102,6 +117,11 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     -------
     callable
         A function of the averages, the parameters and the number of updates.
+
+    See Also
+    --------
+    torch.optim.swa_utils.get_ema_avg_fn, torch.optim.swa_utils.get_ema_multi_avg_fn,
+    torch.optim.swa_utils.get_swa_avg_fn
 
     Examples
     --------
@@ -139,6 +159,10 @@ class AveragedModel(Module):
         Its keyword arguments.
     result
         That of the averaged model.
+
+    See Also
+    --------
+    torch.optim.swa_utils.SWALR, torch.optim.swa_utils.update_bn
 
     Examples
     --------
@@ -226,6 +250,10 @@ class SWALR(LRScheduler):
     ValueError
         For another strategy, or a negative number of steps.
 
+    See Also
+    --------
+    torch.optim.swa_utils.update_bn, torch.optim.swa_utils.AveragedModel
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -275,6 +303,10 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         The model.
     device : device or str, optional
         The device to which batches are moved.
+
+    See Also
+    --------
+    torch.optim.swa_utils.AveragedModel, torch.optim.swa_utils.SWALR
 
     Examples
     --------

@@ -106,6 +106,10 @@ class record_function:
     args : str, optional
         For PyTorch's signature; only None.
 
+    See Also
+    --------
+    torch.profiler.schedule, torch.profiler.tensorboard_trace_handler, torch.profiler.profile
+
     Examples
     --------
     >>> with torch.profiler.profile() as profile:
@@ -205,6 +209,10 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     AssertionError
         For negative numbers, or if no step is active.
 
+    See Also
+    --------
+    torch.profiler.tensorboard_trace_handler, torch.profiler.profile, torch.profiler.record_function
+
     Examples
     --------
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2)
@@ -253,6 +261,10 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
     ------
     NotImplementedError
         For `use_gzip=True`.
+
+    See Also
+    --------
+    torch.profiler.profile, torch.profiler.record_function, torch.profiler.schedule
 
     Examples
     --------
@@ -303,6 +315,10 @@ class profile:
     NotImplementedError
         For shapes, memory, stacks, operation counts and modules, which are not recorded, and for
     events of several recordings together.
+
+    See Also
+    --------
+    torch.profiler.record_function, torch.profiler.schedule, torch.profiler.tensorboard_trace_handler
 
     Examples
     --------

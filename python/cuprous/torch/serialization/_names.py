@@ -139,6 +139,10 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
     safe_globals : list
         The objects, or pairs of an object and the name that the file uses.
 
+    See Also
+    --------
+    torch.serialization.clear_safe_globals, torch.serialization.get_safe_globals, torch.serialization.safe_globals
+
     Examples
     --------
     >>> torch.serialization.add_safe_globals([complex])
@@ -157,6 +161,10 @@ def get_safe_globals() -> list[Any]:
     list
         A list of objects.
 
+    See Also
+    --------
+    torch.serialization.safe_globals, torch.serialization.add_safe_globals, torch.serialization.clear_safe_globals
+
     Examples
     --------
     >>> torch.serialization.get_safe_globals()
@@ -167,6 +175,10 @@ def get_safe_globals() -> list[Any]:
 
 def clear_safe_globals() -> None:
     """Removes the objects that were added.
+
+    See Also
+    --------
+    torch.serialization.get_safe_globals, torch.serialization.safe_globals, torch.serialization.add_safe_globals
 
     Examples
     --------
@@ -182,6 +194,10 @@ class safe_globals:
     ----------
     safe_globals : list
         The objects, or pairs of an object and the name that the file uses.
+
+    See Also
+    --------
+    torch.serialization.add_safe_globals, torch.serialization.clear_safe_globals, torch.serialization.get_safe_globals
 
     Examples
     --------

@@ -176,6 +176,10 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     pickle.UnpicklingError
         For a file with other objects.
 
+    See Also
+    --------
+    torch.serialization.save
+
     Examples
     --------
     >>> import io

@@ -158,6 +158,10 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2,
     AttributeError
         For what is neither a path nor a file.
 
+    See Also
+    --------
+    torch.serialization.load
+
     Examples
     --------
     >>> import io

@@ -81,6 +81,11 @@ def hamming(M: int, *, sym: bool = True, dtype: Any = None, layout: Any = None, 
     Tensor
         A tensor of shape (M).
 
+    See Also
+    --------
+    torch.signal.windows.hann, torch.signal.windows.kaiser, torch.signal.windows.bartlett,
+    torch.signal.windows.blackman
+
     Examples
     --------
     >>> torch.signal.windows.hamming(3)

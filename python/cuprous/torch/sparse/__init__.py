@@ -231,6 +231,10 @@ def mm(mat1: Any, mat2: Any) -> Any:
     Tensor
         A dense matrix, or for two sparse ones a sparse matrix.
 
+    See Also
+    --------
+    torch.sparse.sampled_addmm, torch.sparse.addmm
+
     Examples
     --------
     >>> torch.sparse.mm(torch.eye(2).to_sparse(), torch.ones(2, 1))
@@ -260,6 +264,10 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     -------
     Tensor
         A dense matrix.
+
+    See Also
+    --------
+    torch.sparse.mm, torch.sparse.sampled_addmm
 
     Examples
     --------
@@ -294,6 +302,10 @@ def sampled_addmm(input: Any, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0, al
     SparseTensor
         A sparse matrix with the positions of `input`.
 
+    See Also
+    --------
+    torch.sparse.addmm, torch.sparse.mm
+
     Examples
     --------
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
@@ -323,6 +335,10 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
     Tensor
         A sparse tensor, or a dense one if no sparse dimension is left.
 
+    See Also
+    --------
+    torch.sparse.softmax, torch.sparse.log_softmax
+
     Examples
     --------
     >>> torch.sparse.sum(torch.eye(2).to_sparse())
@@ -348,6 +364,10 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     Tensor
         A sparse tensor.
 
+    See Also
+    --------
+    torch.sparse.log_softmax, torch.sparse.sum
+
     Examples
     --------
     >>> torch.sparse.softmax(torch.eye(2).to_sparse(), 1).values()
@@ -372,6 +392,10 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     -------
     Tensor
         A sparse tensor.
+
+    See Also
+    --------
+    torch.sparse.sum, torch.sparse.softmax
 
     Examples
     --------

@@ -30,6 +30,11 @@ def box_area(boxes: Any, fmt: str = "xyxy") -> Tensor:
     ValueError
         For another format.
 
+    See Also
+    --------
+    torchvision.ops.box_convert, torchvision.ops.box_iou, torchvision.ops.clip_boxes_to_image,
+    torchvision.ops.remove_small_boxes
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -80,6 +85,11 @@ def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
     ValueError
         For another format.
 
+    See Also
+    --------
+    torchvision.ops.clip_boxes_to_image, torchvision.ops.remove_small_boxes, torchvision.ops.box_area,
+    torchvision.ops.box_convert, torchvision.ops.nms
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -116,6 +126,10 @@ def aspect_penalty(first: Any, second: Any, iou: Any, eps: float) -> Any:
 def generalized_box_iou(boxes1: Any, boxes2: Any) -> Tensor:
     """Returns the generalized intersection over union of each pair of boxes, (..., N, M) (Rezatofighi et al., 2019).
 
+    See Also
+    --------
+    torchvision.ops.box_iou, torchvision.ops.complete_box_iou, torchvision.ops.distance_box_iou
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -140,6 +154,10 @@ def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     eps : float, default 1e-07
         What is added to divisors.
 
+    See Also
+    --------
+    torchvision.ops.generalized_box_iou, torchvision.ops.box_iou, torchvision.ops.complete_box_iou
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -163,6 +181,10 @@ def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tenso
     eps : float, default 1e-07
         What is added to divisors.
 
+    See Also
+    --------
+    torchvision.ops.distance_box_iou, torchvision.ops.generalized_box_iou, torchvision.ops.box_iou
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -182,6 +204,11 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
     ------
     ValueError
         For another format.
+
+    See Also
+    --------
+    torchvision.ops.box_iou, torchvision.ops.clip_boxes_to_image, torchvision.ops.remove_small_boxes,
+    torchvision.ops.box_area
 
     Examples
     --------
@@ -209,6 +236,10 @@ def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
 def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
     """Returns boxes clipped to an image of a size (height, width).
 
+    See Also
+    --------
+    torchvision.ops.remove_small_boxes, torchvision.ops.box_area, torchvision.ops.box_convert, torchvision.ops.box_iou
+
     Examples
     --------
     >>> boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 1.0], [5.0, 5.0, 6.0, 6.0]])
@@ -222,6 +253,11 @@ def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
 
 def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
     """Returns the indices of boxes whose sides are both at least `min_size`.
+
+    See Also
+    --------
+    torchvision.ops.box_area, torchvision.ops.box_convert, torchvision.ops.box_iou,
+    torchvision.ops.clip_boxes_to_image
 
     Examples
     --------
@@ -237,6 +273,10 @@ def remove_small_boxes(boxes: Any, min_size: float) -> Tensor:
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Returns the indices of the boxes that remain, by falling score, if each box removes those with lower scores whose
     intersection over union with it is above a threshold. The choice is made on the host.
+
+    See Also
+    --------
+    torchvision.ops.batched_nms, torchvision.ops.box_iou
 
     Examples
     --------
@@ -257,6 +297,10 @@ def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 
 def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> Tensor:
     """`nms` among the boxes of each class alone.
+
+    See Also
+    --------
+    torchvision.ops.box_iou, torchvision.ops.nms
 
     Examples
     --------

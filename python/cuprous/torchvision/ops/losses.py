@@ -60,6 +60,10 @@ def generalized_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "n
     ValueError
         For another reduction.
 
+    See Also
+    --------
+    torchvision.ops.sigmoid_focal_loss, torchvision.ops.complete_box_iou_loss, torchvision.ops.distance_box_iou_loss
+
     Examples
     --------
     >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
@@ -86,6 +90,11 @@ def distance_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
     ValueError
         For another reduction.
 
+    See Also
+    --------
+    torchvision.ops.generalized_box_iou_loss, torchvision.ops.sigmoid_focal_loss,
+    torchvision.ops.complete_box_iou_loss
+
     Examples
     --------
     >>> box = torch.tensor([[0.0, 0.0, 2.0, 2.0]])
@@ -109,6 +118,11 @@ def complete_box_iou_loss(boxes1: Tensor, boxes2: Tensor, reduction: str = "none
     ------
     ValueError
         For another reduction.
+
+    See Also
+    --------
+    torchvision.ops.distance_box_iou_loss, torchvision.ops.generalized_box_iou_loss,
+    torchvision.ops.sigmoid_focal_loss
 
     Examples
     --------
@@ -164,6 +178,10 @@ def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False
     ValueError
         For other shapes, a probability out of range, and an even extent.
 
+    See Also
+    --------
+    torchvision.ops.drop_block3d, torchvision.ops.stochastic_depth
+
     Examples
     --------
     >>> ops.drop_block2d(torch.ones(1, 1, 2, 2), 0.5, 1, training=False).sum()
@@ -194,6 +212,10 @@ def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False
     ValueError
         For other shapes, a probability out of range, and an even extent.
 
+    See Also
+    --------
+    torchvision.ops.stochastic_depth, torchvision.ops.drop_block2d
+
     Examples
     --------
     >>> ops.drop_block3d(torch.ones(1, 1, 2, 2, 2), 0.5, 1, training=False).sum()
@@ -206,6 +228,10 @@ def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False
 @_documented
 class DropBlock2d(nn.Module):
     """`drop_block2d` as a layer, which drops in training alone.
+
+    See Also
+    --------
+    torchvision.ops.DropBlock3d, torchvision.ops.StochasticDepth
 
     Examples
     --------
@@ -230,6 +256,10 @@ class DropBlock2d(nn.Module):
 @_documented
 class DropBlock3d(DropBlock2d):
     """`drop_block3d` as a layer, which drops in training alone.
+
+    See Also
+    --------
+    torchvision.ops.StochasticDepth, torchvision.ops.DropBlock2d
 
     Examples
     --------

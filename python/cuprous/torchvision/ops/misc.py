@@ -168,6 +168,10 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
     ValueError
         For another mode, or a probability out of range.
 
+    See Also
+    --------
+    torchvision.ops.drop_block2d, torchvision.ops.drop_block3d
+
     Examples
     --------
     >>> ops.stochastic_depth(torch.ones(2), 0.5, "row", training=False)
@@ -186,6 +190,10 @@ def stochastic_depth(input: Any, p: float, mode: str, training: bool = True) -> 
 
 class StochasticDepth(nn.Module):
     """Drops whole examples or batches in training: see `stochastic_depth`.
+
+    See Also
+    --------
+    torchvision.ops.DropBlock2d, torchvision.ops.DropBlock3d
 
     Examples
     --------
@@ -210,6 +218,11 @@ def sigmoid_focal_loss(inputs: Any, targets: Any, alpha: float = 0.25, gamma: fl
     ------
     ValueError
         For another reduction than "none", "mean" and "sum".
+
+    See Also
+    --------
+    torchvision.ops.complete_box_iou_loss, torchvision.ops.distance_box_iou_loss,
+    torchvision.ops.generalized_box_iou_loss
 
     Examples
     --------

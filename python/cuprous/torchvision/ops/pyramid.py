@@ -167,6 +167,10 @@ class MultiScaleRoIAlign(nn.Module):
     canonical_level : int, default 4
         That level, as the logarithm of the map's scale.
 
+    See Also
+    --------
+    torchvision.ops.RoIAlign, torchvision.ops.RoIPool, torchvision.ops.PSRoIAlign, torchvision.ops.PSRoIPool
+
     Examples
     --------
     >>> pool = ops.MultiScaleRoIAlign(["0", "1"], 2, 2)

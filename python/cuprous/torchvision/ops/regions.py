@@ -129,6 +129,10 @@ def roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float 
     AssertionError
         For boxes of another shape.
 
+    See Also
+    --------
+    torchvision.ops.roi_pool, torchvision.ops.ps_roi_align, torchvision.ops.ps_roi_pool
+
     Examples
     --------
     >>> image = torch.arange(16.0).reshape(1, 1, 4, 4)
@@ -189,6 +193,10 @@ def roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: float =
     ------
     AssertionError
         For boxes of another shape.
+
+    See Also
+    --------
+    torchvision.ops.ps_roi_align, torchvision.ops.ps_roi_pool, torchvision.ops.roi_align
 
     Examples
     --------
@@ -268,6 +276,10 @@ def ps_roi_align(input: Tensor, boxes: Any, output_size: Any, spatial_scale: flo
     RuntimeError
         If C is not a multiple of the number of bins.
 
+    See Also
+    --------
+    torchvision.ops.ps_roi_pool, torchvision.ops.roi_align, torchvision.ops.roi_pool
+
     Examples
     --------
     >>> image = torch.arange(64.0).reshape(1, 4, 4, 4)
@@ -305,6 +317,10 @@ def ps_roi_pool(input: Tensor, boxes: Any, output_size: Any, spatial_scale: floa
         For boxes of another shape.
     RuntimeError
         If C is not a multiple of the number of bins.
+
+    See Also
+    --------
+    torchvision.ops.roi_align, torchvision.ops.roi_pool, torchvision.ops.ps_roi_align
 
     Examples
     --------
@@ -366,6 +382,10 @@ class RoIAlign(_Pooling):
     aligned : bool, default False
         Whether the coordinates are shifted by half a pixel.
 
+    See Also
+    --------
+    torchvision.ops.RoIPool, torchvision.ops.PSRoIAlign, torchvision.ops.PSRoIPool, torchvision.ops.MultiScaleRoIAlign
+
     Examples
     --------
     >>> ops.RoIAlign(2, 0.5, 2)(torch.ones(1, 3, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
@@ -389,6 +409,11 @@ class RoIPool(_Pooling):
         The numbers of bins, or one for both axes.
     spatial_scale : float
         The factor from the boxes' coordinates to those of the feature maps.
+
+    See Also
+    --------
+    torchvision.ops.PSRoIAlign, torchvision.ops.PSRoIPool, torchvision.ops.MultiScaleRoIAlign,
+    torchvision.ops.RoIAlign
 
     Examples
     --------
@@ -415,6 +440,10 @@ class PSRoIAlign(_Pooling):
     sampling_ratio : int
         The number of samples in a bin along each axis.
 
+    See Also
+    --------
+    torchvision.ops.PSRoIPool, torchvision.ops.MultiScaleRoIAlign, torchvision.ops.RoIAlign, torchvision.ops.RoIPool
+
     Examples
     --------
     >>> ops.PSRoIAlign(2, 0.5, 2)(torch.ones(1, 4, 4, 4), [torch.tensor([[0.0, 0.0, 4.0, 4.0]])]).shape
@@ -437,6 +466,10 @@ class PSRoIPool(_Pooling):
         The numbers of bins, or one for both axes.
     spatial_scale : float
         The factor from the boxes' coordinates to those of the feature maps.
+
+    See Also
+    --------
+    torchvision.ops.MultiScaleRoIAlign, torchvision.ops.RoIAlign, torchvision.ops.RoIPool, torchvision.ops.PSRoIAlign
 
     Examples
     --------

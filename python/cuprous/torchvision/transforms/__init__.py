@@ -20,6 +20,10 @@ F = functional
 class Compose:
     """Applies transforms one after another.
 
+    See Also
+    --------
+    torchvision.transforms.Lambda, torchvision.transforms.RandomApply
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
@@ -55,6 +59,10 @@ class _Transform:
 class ToTensor(_Transform):
     """Converts an image or array of bytes to a float tensor (channels, height, width) in [0, 1].
 
+    See Also
+    --------
+    torchvision.transforms.PILToTensor, torchvision.transforms.ToPILImage, torchvision.transforms.Normalize
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -70,6 +78,10 @@ class ToTensor(_Transform):
 class PILToTensor(_Transform):
     """Converts an image to a uint8 tensor (channels, height, width).
 
+    See Also
+    --------
+    torchvision.transforms.ToPILImage, torchvision.transforms.Normalize, torchvision.transforms.ToTensor
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -84,6 +96,10 @@ class PILToTensor(_Transform):
 
 class ToPILImage(_Transform):
     """Converts a tensor or array to a Pillow image.
+
+    See Also
+    --------
+    torchvision.transforms.Normalize, torchvision.transforms.ToTensor, torchvision.transforms.PILToTensor
 
     Examples
     --------
@@ -101,6 +117,10 @@ class ToPILImage(_Transform):
 class Normalize(_Transform):
     """Normalizes each channel of a tensor to `(x - mean) / std`.
 
+    See Also
+    --------
+    torchvision.transforms.ToTensor, torchvision.transforms.PILToTensor, torchvision.transforms.ToPILImage
+
     Examples
     --------
     >>> transforms.Normalize([0.5], [0.25])(torch.ones(1, 1, 2))
@@ -116,6 +136,11 @@ class Normalize(_Transform):
 
 class Resize(_Transform):
     """Resizes to (height, width); a single number is the length of the shorter edge.
+
+    See Also
+    --------
+    torchvision.transforms.Pad, torchvision.transforms.CenterCrop, torchvision.transforms.RandomCrop,
+    torchvision.transforms.RandomResizedCrop
 
     Examples
     --------
@@ -144,6 +169,11 @@ def _pair(size: Any) -> tuple[int, int]:
 class CenterCrop(_Transform):
     """Crops the center.
 
+    See Also
+    --------
+    torchvision.transforms.RandomCrop, torchvision.transforms.RandomResizedCrop, torchvision.transforms.Resize,
+    torchvision.transforms.Pad
+
     Examples
     --------
     >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
@@ -162,6 +192,11 @@ class CenterCrop(_Transform):
 class Pad(_Transform):
     """Adds borders.
 
+    See Also
+    --------
+    torchvision.transforms.CenterCrop, torchvision.transforms.RandomCrop, torchvision.transforms.RandomResizedCrop,
+    torchvision.transforms.Resize
+
     Examples
     --------
     >>> transforms.Pad(1)(torch.ones(1, 1, 1))
@@ -179,6 +214,11 @@ class Pad(_Transform):
 
 class RandomCrop(_Transform):
     """Crops at a random position, after optional padding.
+
+    See Also
+    --------
+    torchvision.transforms.RandomResizedCrop, torchvision.transforms.Resize, torchvision.transforms.Pad,
+    torchvision.transforms.CenterCrop
 
     Examples
     --------
@@ -208,6 +248,11 @@ class RandomCrop(_Transform):
 
 class RandomResizedCrop(_Transform):
     """Crops a part of random size and aspect ratio and resizes it to a fixed size.
+
+    See Also
+    --------
+    torchvision.transforms.Resize, torchvision.transforms.Pad, torchvision.transforms.CenterCrop,
+    torchvision.transforms.RandomCrop
 
     Examples
     --------
@@ -240,6 +285,10 @@ class RandomResizedCrop(_Transform):
 class RandomHorizontalFlip(_Transform):
     """Mirrors left and right with probability p.
 
+    See Also
+    --------
+    torchvision.transforms.RandomVerticalFlip, torchvision.transforms.RandomRotation
+
     Examples
     --------
     >>> transforms.RandomHorizontalFlip(p=1)(torch.tensor([[[1, 2, 3]]]))
@@ -256,6 +305,10 @@ class RandomHorizontalFlip(_Transform):
 class RandomVerticalFlip(RandomHorizontalFlip):
     """Mirrors top and bottom with probability p.
 
+    See Also
+    --------
+    torchvision.transforms.RandomRotation, torchvision.transforms.RandomHorizontalFlip
+
     Examples
     --------
     >>> transforms.RandomVerticalFlip(p=1)(torch.tensor([[[1], [2]]]))
@@ -269,6 +322,10 @@ class RandomVerticalFlip(RandomHorizontalFlip):
 
 class RandomRotation(_Transform):
     """Rotates counterclockwise by a random angle from [-degrees, degrees] or from a range.
+
+    See Also
+    --------
+    torchvision.transforms.RandomHorizontalFlip, torchvision.transforms.RandomVerticalFlip
 
     Examples
     --------
@@ -293,6 +350,10 @@ class RandomRotation(_Transform):
 
 class ColorJitter(_Transform):
     """Changes brightness, contrast, saturation and hue by random factors, in random order.
+
+    See Also
+    --------
+    torchvision.transforms.Grayscale, torchvision.transforms.RandomGrayscale, torchvision.transforms.GaussianBlur
 
     Examples
     --------
@@ -332,6 +393,10 @@ class ColorJitter(_Transform):
 class Grayscale(_Transform):
     """Converts to gray, in one channel or in three equal ones.
 
+    See Also
+    --------
+    torchvision.transforms.RandomGrayscale, torchvision.transforms.GaussianBlur, torchvision.transforms.ColorJitter
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -348,6 +413,10 @@ class Grayscale(_Transform):
 
 class GaussianBlur(_Transform):
     """Blurs with a Gaussian of a random standard deviation from a range, or of one standard deviation.
+
+    See Also
+    --------
+    torchvision.transforms.ColorJitter, torchvision.transforms.Grayscale, torchvision.transforms.RandomGrayscale
 
     Examples
     --------
@@ -366,6 +435,10 @@ class GaussianBlur(_Transform):
 
 class RandomGrayscale(_Transform):
     """Converts to gray with probability p, and keeps the number of channels.
+
+    See Also
+    --------
+    torchvision.transforms.GaussianBlur, torchvision.transforms.ColorJitter, torchvision.transforms.Grayscale
 
     Examples
     --------
@@ -436,6 +509,10 @@ class RandomErasing(_Transform):
 class Lambda(_Transform):
     """Applies a user-defined function.
 
+    See Also
+    --------
+    torchvision.transforms.RandomApply, torchvision.transforms.Compose
+
     Examples
     --------
     >>> transforms.Lambda(lambda x: x * 2)(torch.ones(2))
@@ -453,6 +530,10 @@ class Lambda(_Transform):
 
 class RandomApply(_Transform):
     """Applies a list of transforms with probability p.
+
+    See Also
+    --------
+    torchvision.transforms.Compose, torchvision.transforms.Lambda
 
     Examples
     --------

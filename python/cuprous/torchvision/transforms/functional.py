@@ -56,6 +56,10 @@ def _check(picture: Any) -> None:
 def get_image_size(picture: Any) -> list[int]:
     """Returns [width, height].
 
+    See Also
+    --------
+    torchvision.transforms.functional.get_image_num_channels, torchvision.transforms.functional.get_dimensions
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -80,6 +84,11 @@ def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> An
 
 def to_tensor(pic: Any) -> Tensor:
     """Converts an image or array to a tensor (channels, height, width); bytes become floats in [0, 1].
+
+    See Also
+    --------
+    torchvision.transforms.functional.pil_to_tensor, torchvision.transforms.functional.to_pil_image,
+    torchvision.transforms.functional.convert_image_dtype, torchvision.transforms.functional.normalize
 
     Examples
     --------
@@ -108,6 +117,11 @@ def pil_array(pic: Any) -> np.ndarray[Any, Any]:
 def pil_to_tensor(pic: Any) -> Tensor:
     """Returns an image as a uint8 tensor (channels, height, width).
 
+    See Also
+    --------
+    torchvision.transforms.functional.to_pil_image, torchvision.transforms.functional.convert_image_dtype,
+    torchvision.transforms.functional.normalize, torchvision.transforms.functional.to_tensor
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -119,6 +133,10 @@ def pil_to_tensor(pic: Any) -> Tensor:
 
 def get_dimensions(img: Any) -> list[int]:
     """Returns [channels, height, width].
+
+    See Also
+    --------
+    torchvision.transforms.functional.get_image_size, torchvision.transforms.functional.get_image_num_channels
 
     Examples
     --------
@@ -136,6 +154,10 @@ def get_dimensions(img: Any) -> list[int]:
 def get_image_num_channels(img: Any) -> int:
     """Returns the number of channels.
 
+    See Also
+    --------
+    torchvision.transforms.functional.get_dimensions, torchvision.transforms.functional.get_image_size
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -148,6 +170,11 @@ def get_image_num_channels(img: Any) -> int:
 def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: Any,
                  interpolation: Any = InterpolationMode.BILINEAR, antialias: bool | None = True) -> Any:  # fmt: skip
     """Returns a part of an image, resized.
+
+    See Also
+    --------
+    torchvision.transforms.functional.resize, torchvision.transforms.functional.pad,
+    torchvision.transforms.functional.crop, torchvision.transforms.functional.center_crop
 
     Examples
     --------
@@ -220,6 +247,11 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
     RuntimeError
         From floats to integers that cannot hold their range.
 
+    See Also
+    --------
+    torchvision.transforms.functional.normalize, torchvision.transforms.functional.to_tensor,
+    torchvision.transforms.functional.pil_to_tensor, torchvision.transforms.functional.to_pil_image
+
     Examples
     --------
     >>> TF.convert_image_dtype(torch.tensor([0, 255], dtype=torch.uint8))
@@ -248,6 +280,11 @@ def convert_image_dtype(image: Tensor, dtype: Any = None) -> Tensor:
 def to_pil_image(pic: Any, mode: str | None = None) -> Any:
     """Converts a tensor (channels, height, width) or an array to a Pillow image; floats in [0, 1] become bytes.
 
+    See Also
+    --------
+    torchvision.transforms.functional.convert_image_dtype, torchvision.transforms.functional.normalize,
+    torchvision.transforms.functional.to_tensor, torchvision.transforms.functional.pil_to_tensor
+
     Examples
     --------
     >>> TF.to_pil_image(torch.zeros(3, 2, 4)).size
@@ -271,6 +308,11 @@ def to_pil_image(pic: Any, mode: str | None = None) -> Any:
 
 def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Tensor:
     """Returns `(x - mean) / std` for each channel, which is the third dimension from the end.
+
+    See Also
+    --------
+    torchvision.transforms.functional.to_tensor, torchvision.transforms.functional.pil_to_tensor,
+    torchvision.transforms.functional.to_pil_image, torchvision.transforms.functional.convert_image_dtype
 
     Examples
     --------
@@ -303,6 +345,11 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
            antialias: bool | None = True) -> Any:  # fmt: skip
     """Resizes an image to (height, width); a single number is the length of the shorter edge.
 
+    See Also
+    --------
+    torchvision.transforms.functional.pad, torchvision.transforms.functional.crop,
+    torchvision.transforms.functional.center_crop, torchvision.transforms.functional.resized_crop
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -329,6 +376,11 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     """Crops an image; pixels outside it are 0.
 
+    See Also
+    --------
+    torchvision.transforms.functional.center_crop, torchvision.transforms.functional.resized_crop,
+    torchvision.transforms.functional.resize, torchvision.transforms.functional.pad
+
     Examples
     --------
     >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
@@ -351,6 +403,11 @@ def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
 def center_crop(img: Any, output_size: Any) -> Any:
     """Crops the center of an image, padding with zeros if the image is too small.
 
+    See Also
+    --------
+    torchvision.transforms.functional.resized_crop, torchvision.transforms.functional.resize,
+    torchvision.transforms.functional.pad, torchvision.transforms.functional.crop
+
     Examples
     --------
     >>> x = torch.arange(16.0).reshape(1, 4, 4) / 16
@@ -370,6 +427,10 @@ def center_crop(img: Any, output_size: Any) -> Any:
 def hflip(img: Any) -> Any:
     """Mirrors left and right.
 
+    See Also
+    --------
+    torchvision.transforms.functional.vflip, torchvision.transforms.functional.rotate
+
     Examples
     --------
     >>> TF.hflip(torch.tensor([[[1, 2, 3]]]))
@@ -383,6 +444,10 @@ def hflip(img: Any) -> Any:
 
 def vflip(img: Any) -> Any:
     """Mirrors top and bottom.
+
+    See Also
+    --------
+    torchvision.transforms.functional.rotate, torchvision.transforms.functional.hflip
 
     Examples
     --------
@@ -399,6 +464,11 @@ def vflip(img: Any) -> Any:
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
     """Adds borders to an image: one width, a pair for left/right and top/bottom, or four for left, top, right and
     bottom.
+
+    See Also
+    --------
+    torchvision.transforms.functional.crop, torchvision.transforms.functional.center_crop,
+    torchvision.transforms.functional.resized_crop, torchvision.transforms.functional.resize
 
     Examples
     --------
@@ -435,6 +505,10 @@ def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEARES
            center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
     """Rotates an image counterclockwise by an angle in degrees.
 
+    See Also
+    --------
+    torchvision.transforms.functional.hflip, torchvision.transforms.functional.vflip
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
@@ -447,6 +521,11 @@ def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEARES
 
 def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     """Converts an image to gray, in one channel or in three equal ones.
+
+    See Also
+    --------
+    torchvision.transforms.functional.adjust_brightness, torchvision.transforms.functional.adjust_contrast,
+    torchvision.transforms.functional.adjust_saturation, torchvision.transforms.functional.adjust_hue
 
     Examples
     --------
@@ -501,6 +580,11 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     ValueError
         If the factor is negative.
 
+    See Also
+    --------
+    torchvision.transforms.functional.adjust_contrast, torchvision.transforms.functional.adjust_saturation,
+    torchvision.transforms.functional.adjust_hue, torchvision.transforms.functional.to_grayscale
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
@@ -529,6 +613,11 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     ------
     ValueError
         If the factor is negative.
+
+    See Also
+    --------
+    torchvision.transforms.functional.adjust_saturation, torchvision.transforms.functional.adjust_hue,
+    torchvision.transforms.functional.to_grayscale, torchvision.transforms.functional.adjust_brightness
 
     Examples
     --------
@@ -559,6 +648,11 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     ValueError
         If the factor is negative.
 
+    See Also
+    --------
+    torchvision.transforms.functional.adjust_hue, torchvision.transforms.functional.to_grayscale,
+    torchvision.transforms.functional.adjust_brightness, torchvision.transforms.functional.adjust_contrast
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (200, 100, 0))
@@ -570,6 +664,11 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
 
 def adjust_hue(img: Any, hue_factor: float) -> Any:
     """Rotates the hue by hue_factor in [-0.5, 0.5], a fraction of the color circle.
+
+    See Also
+    --------
+    torchvision.transforms.functional.to_grayscale, torchvision.transforms.functional.adjust_brightness,
+    torchvision.transforms.functional.adjust_contrast, torchvision.transforms.functional.adjust_saturation
 
     Examples
     --------

@@ -258,6 +258,10 @@ def svds(A: Any, k: int = 6, ncv: int | None = None, tol: float = 0, which: str 
     ValueError
         For an unknown `which` or `return_singular_vectors`.
 
+    See Also
+    --------
+    scipy.sparse.linalg.lobpcg, scipy.sparse.linalg.eigsh
+
     Examples
     --------
     >>> a = cp.scipy.sparse.diags([[1.0, 2.0, 3.0, 4.0]], [0])

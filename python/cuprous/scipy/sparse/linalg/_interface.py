@@ -329,6 +329,10 @@ def aslinearoperator(A: Any) -> LinearOperator:
     TypeError
         For anything else.
 
+    See Also
+    --------
+    scipy.sparse.linalg.LinearOperator
+
     Examples
     --------
     >>> cp.scipy.sparse.linalg.aslinearoperator(cp.ones((2, 3))).shape

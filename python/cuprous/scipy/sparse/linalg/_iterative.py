@@ -86,6 +86,10 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
     tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations.
 
+    See Also
+    --------
+    scipy.sparse.linalg.bicgstab, scipy.sparse.linalg.cgs, scipy.sparse.linalg.gmres, scipy.sparse.linalg.minres
+
     Examples
     --------
     >>> a = cp.scipy.sparse.diags([[2.0, 4.0]], [0])
@@ -140,6 +144,10 @@ def cgs(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0
     -------
     tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations; -10 means breakdown.
+
+    See Also
+    --------
+    scipy.sparse.linalg.gmres, scipy.sparse.linalg.minres, scipy.sparse.linalg.cg, scipy.sparse.linalg.bicgstab
 
     Examples
     --------
@@ -204,6 +212,10 @@ def bicgstab(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float 
     -------
     tuple (ndarray, int)
         The solution, and 0 if it converged, otherwise the number of iterations; -10 and -11 mean breakdown.
+
+    See Also
+    --------
+    scipy.sparse.linalg.cgs, scipy.sparse.linalg.gmres, scipy.sparse.linalg.minres, scipy.sparse.linalg.cg
 
     Examples
     --------
@@ -411,6 +423,10 @@ def minres(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, shift: float =
         For `show` and `check`.
     ValueError
         For a preconditioner that is not positive definite.
+
+    See Also
+    --------
+    scipy.sparse.linalg.cg, scipy.sparse.linalg.bicgstab, scipy.sparse.linalg.cgs, scipy.sparse.linalg.gmres
 
     Examples
     --------

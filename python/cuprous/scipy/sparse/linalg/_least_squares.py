@@ -62,6 +62,10 @@ def lsqr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
     NotImplementedError
         For `show`.
 
+    See Also
+    --------
+    scipy.sparse.linalg.spsolve, scipy.sparse.linalg.lsmr
+
     Examples
     --------
     >>> a = cp.scipy.sparse.csr_matrix([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
@@ -179,6 +183,10 @@ def lsmr(A: Any, b: Any, damp: float = 0.0, atol: float = 1e-6, btol: float = 1e
         For vectors of the wrong shape.
     NotImplementedError
         For `show`.
+
+    See Also
+    --------
+    scipy.sparse.linalg.lsqr, scipy.sparse.linalg.spsolve
 
     Examples
     --------

@@ -217,6 +217,10 @@ def lobpcg(
     NotImplementedError
         For constraints of small problems.
 
+    See Also
+    --------
+    scipy.sparse.linalg.eigsh, scipy.sparse.linalg.svds
+
     Examples
     --------
     >>> a = cp.scipy.sparse.diags([cp.arange(1.0, 101.0)], [0])

@@ -37,6 +37,10 @@ def matrix_power(A: Any, power: Any) -> Any:
     ValueError
         For negative powers.
 
+    See Also
+    --------
+    scipy.sparse.linalg.spsolve
+
     Examples
     --------
     >>> cp.scipy.sparse.linalg.matrix_power(cp.scipy.sparse.csr_matrix([[1, 1], [0, 1]]), 3).toarray()
@@ -83,6 +87,10 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
         For a matrix that is not square, and right-hand sides of the wrong shape.
     NotImplementedError
         For more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
+
+    See Also
+    --------
+    scipy.sparse.linalg.lsmr, scipy.sparse.linalg.lsqr, scipy.sparse.linalg.matrix_power
 
     Examples
     --------

@@ -49,6 +49,11 @@ class UnshardHandle:
 class FSDPModule:
     """What `fully_shard` adds to the class of a module.
 
+    See Also
+    --------
+    torch.distributed.fsdp.MixedPrecisionPolicy, torch.distributed.fsdp.CPUOffloadPolicy,
+    torch.distributed.fsdp.OffloadPolicy, torch.distributed.fsdp.fully_shard
+
     Examples
     --------
     >>> from cuprous.torch.distributed import fsdp
@@ -292,6 +297,11 @@ def fully_shard(module: Module, *, mesh: DeviceMesh | None = None, reshard_after
         For an `offload_policy` that is none.
     NotImplementedError
         For `reshard_after_forward` as a number.
+
+    See Also
+    --------
+    torch.distributed.fsdp.FSDPModule, torch.distributed.fsdp.MixedPrecisionPolicy,
+    torch.distributed.fsdp.CPUOffloadPolicy, torch.distributed.fsdp.OffloadPolicy
 
     Examples
     --------

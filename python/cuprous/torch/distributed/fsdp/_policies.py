@@ -21,6 +21,11 @@ class MixedPrecisionPolicy:
     cast_forward_inputs : bool, default True
         Casts floating-point inputs of `forward` to `param_dtype`.
 
+    See Also
+    --------
+    torch.distributed.fsdp.CPUOffloadPolicy, torch.distributed.fsdp.OffloadPolicy, torch.distributed.fsdp.fully_shard,
+    torch.distributed.fsdp.FSDPModule
+
     Examples
     --------
     >>> from cuprous.torch.distributed import fsdp
@@ -38,6 +43,11 @@ class MixedPrecisionPolicy:
 class OffloadPolicy:
     """Keeps the parts of the parameters on the device of the mesh.
 
+    See Also
+    --------
+    torch.distributed.fsdp.fully_shard, torch.distributed.fsdp.FSDPModule,
+    torch.distributed.fsdp.MixedPrecisionPolicy, torch.distributed.fsdp.CPUOffloadPolicy
+
     Examples
     --------
     >>> from cuprous.torch.distributed import fsdp
@@ -49,6 +59,11 @@ class OffloadPolicy:
 @dataclass
 class CPUOffloadPolicy(OffloadPolicy):
     """Keeps the parts of the parameters in host memory, where those of a mesh of CPUs are anyway.
+
+    See Also
+    --------
+    torch.distributed.fsdp.OffloadPolicy, torch.distributed.fsdp.fully_shard, torch.distributed.fsdp.FSDPModule,
+    torch.distributed.fsdp.MixedPrecisionPolicy
 
     Examples
     --------

@@ -142,6 +142,11 @@ class _AllToAllSingle(Function):
 def broadcast(tensor: Tensor, src: int, group: Any = None) -> Tensor:
     """Returns the tensor of rank `src`, whose gradient is the sum of all ranks' gradients; that of others is 0.
 
+    See Also
+    --------
+    torch.distributed.nn.functional.gather, torch.distributed.nn.functional.reduce,
+    torch.distributed.nn.functional.scatter
+
     Examples
     --------
     >>> x = torch.ones(2, requires_grad=True)
@@ -156,6 +161,11 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
     """Returns the tensors of all ranks on rank `dst`, and zeros on others. A rank's gradient is what `dst` has for its
     tensor.
 
+    See Also
+    --------
+    torch.distributed.nn.functional.reduce, torch.distributed.nn.functional.scatter,
+    torch.distributed.nn.functional.broadcast
+
     Examples
     --------
     >>> functional.gather(torch.ones(2))
@@ -168,6 +178,11 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
     """Returns this rank's tensor of those of rank `src`, which gets the gradients of all ranks. Others give tensors of
     the same shape.
 
+    See Also
+    --------
+    torch.distributed.nn.functional.broadcast, torch.distributed.nn.functional.gather,
+    torch.distributed.nn.functional.reduce
+
     Examples
     --------
     >>> functional.scatter([torch.ones(2)])
@@ -178,6 +193,11 @@ def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tenso
 
 def reduce(tensor: Tensor, dst: int, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Returns the reduction of the ranks' tensors on rank `dst`, whose gradient all ranks get.
+
+    See Also
+    --------
+    torch.distributed.nn.functional.scatter, torch.distributed.nn.functional.broadcast,
+    torch.distributed.nn.functional.gather
 
     Examples
     --------
@@ -191,6 +211,11 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
                    group: Any = None) -> Tensor:  # fmt: skip
     """Returns the reduction of the ranks' tensors for this rank, whose gradient all ranks get. `output` has its shape.
 
+    See Also
+    --------
+    torch.distributed.nn.functional.all_gather, torch.distributed.nn.functional.all_reduce,
+    torch.distributed.nn.functional.all_to_all
+
     Examples
     --------
     >>> functional.reduce_scatter(torch.empty(2), [torch.ones(2)])
@@ -201,6 +226,11 @@ def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: ReduceOp = 
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """Returns the tensors of all ranks; a rank's gradient is the sum of what all ranks have for its tensor.
+
+    See Also
+    --------
+    torch.distributed.nn.functional.all_reduce, torch.distributed.nn.functional.all_to_all,
+    torch.distributed.nn.functional.reduce_scatter
 
     Examples
     --------
@@ -213,6 +243,11 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor],
                group: Any = None) -> tuple[Tensor, ...]:  # fmt: skip
     """Returns what each rank has for this one; gradients go back the same way. `output_tensor_list` has the shapes.
+
+    See Also
+    --------
+    torch.distributed.nn.functional.reduce_scatter, torch.distributed.nn.functional.all_gather,
+    torch.distributed.nn.functional.all_reduce
 
     Examples
     --------
@@ -237,6 +272,11 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
 
 def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None) -> Tensor:
     """Returns the reduction of the ranks' tensors; its gradient is reduced in the same way.
+
+    See Also
+    --------
+    torch.distributed.nn.functional.all_to_all, torch.distributed.nn.functional.reduce_scatter,
+    torch.distributed.nn.functional.all_gather
 
     Examples
     --------

@@ -41,6 +41,10 @@ def distribute_tensor(tensor: Tensor, device_mesh: DeviceMesh | None = None, pla
     RuntimeError
         For a tensor that is not a leaf.
 
+    See Also
+    --------
+    torch.distributed.tensor.distribute_module, torch.distributed.tensor.DTensor
+
     Examples
     --------
     >>> w = distribute_tensor(torch.ones(8, 4), mesh, [Shard(0)])  # doctest: +SKIP
@@ -86,6 +90,10 @@ def distribute_module(module: Module, device_mesh: DeviceMesh | None = None,
         `fn(module, inputs, mesh)` returns the inputs of `forward`.
     output_fn : callable, optional
         `fn(module, outputs, mesh)` returns its result.
+
+    See Also
+    --------
+    torch.distributed.tensor.DTensor, torch.distributed.tensor.distribute_tensor
 
     Examples
     --------
@@ -142,6 +150,11 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, r
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of one value, of which each rank makes its part.
 
+    See Also
+    --------
+    torch.distributed.tensor.ones, torch.distributed.tensor.zeros, torch.distributed.tensor.rand,
+    torch.distributed.tensor.randn, torch.distributed.tensor.empty
+
     Examples
     --------
     >>> from cuprous.torch.distributed import tensor as dt
@@ -158,6 +171,11 @@ def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any
          device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of uniform random numbers in [0, 1). They do not depend on the placements.
 
+    See Also
+    --------
+    torch.distributed.tensor.randn, torch.distributed.tensor.empty, torch.distributed.tensor.full,
+    torch.distributed.tensor.ones, torch.distributed.tensor.zeros
+
     Examples
     --------
     >>> from cuprous.torch.distributed import tensor as dt
@@ -173,6 +191,11 @@ def rand(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any
 def randn(*size: Any, requires_grad: bool = False, dtype: Any = None, layout: Any = None,
           device_mesh: DeviceMesh | None = None, placements: Any = None) -> DTensor:  # fmt: skip
     """Returns a distributed tensor of normal random numbers. They do not depend on the placements.
+
+    See Also
+    --------
+    torch.distributed.tensor.empty, torch.distributed.tensor.full, torch.distributed.tensor.ones,
+    torch.distributed.tensor.zeros, torch.distributed.tensor.rand
 
     Examples
     --------

@@ -29,6 +29,10 @@ class DTensor(Sharded):
     `isinstance(x, torch.Tensor)` is True, but a function that does not support it raises, and never takes the part of
     this rank for the whole.
 
+    See Also
+    --------
+    torch.distributed.tensor.distribute_tensor, torch.distributed.tensor.distribute_module
+
     Examples
     --------
     >>> from cuprous.torch.distributed import tensor as dt

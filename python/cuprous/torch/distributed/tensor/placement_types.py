@@ -11,6 +11,10 @@ REDUCTIONS = ("sum", "avg", "product", "min", "max")
 class Placement:
     """Base class of `Shard`, `Replicate` and `Partial`.
 
+    See Also
+    --------
+    torch.distributed.tensor.Shard, torch.distributed.tensor.Replicate, torch.distributed.tensor.Partial
+
     Examples
     --------
     >>> from cuprous.torch.distributed import tensor as dt
@@ -56,6 +60,10 @@ class Placement:
 class Shard(Placement):
     """Each rank has a part along a dimension, of the sizes of `torch.chunk`: the last ranks may have less or nothing.
 
+    See Also
+    --------
+    torch.distributed.tensor.Replicate, torch.distributed.tensor.Partial, torch.distributed.tensor.Placement
+
     Examples
     --------
     >>> Shard(0)
@@ -69,6 +77,10 @@ class Shard(Placement):
 class Replicate(Placement):
     """Each rank has the whole tensor.
 
+    See Also
+    --------
+    torch.distributed.tensor.Partial, torch.distributed.tensor.Placement, torch.distributed.tensor.Shard
+
     Examples
     --------
     >>> from cuprous.torch.distributed import tensor as dt
@@ -81,6 +93,10 @@ class Replicate(Placement):
 class Partial(Placement):
     """Each rank has a tensor of the whole shape. The value is their reduction: "sum", "avg", "product", "min" or
     "max".
+
+    See Also
+    --------
+    torch.distributed.tensor.Placement, torch.distributed.tensor.Shard, torch.distributed.tensor.Replicate
 
     Examples
     --------

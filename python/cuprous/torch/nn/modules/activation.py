@@ -109,6 +109,10 @@ class PReLU(Module):
     result
         Of the same shape and dtype.
 
+    See Also
+    --------
+    torch.nn.RReLU, torch.nn.LeakyReLU
+
     Examples
     --------
     >>> nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
@@ -146,6 +150,10 @@ class RReLU(Module):
     result
         Of the same shape and dtype.
 
+    See Also
+    --------
+    torch.nn.LeakyReLU, torch.nn.PReLU
+
     Examples
     --------
     >>> nn.RReLU(0.2, 0.4).eval()(torch.tensor([-1.0, 2.0]))
@@ -178,6 +186,10 @@ class Softmax2d(Module):
     ------
     ValueError
         When called, for another number of dimensions.
+
+    See Also
+    --------
+    torch.nn.Softmax, torch.nn.LogSoftmax
 
     Examples
     --------

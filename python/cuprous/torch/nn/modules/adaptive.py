@@ -64,6 +64,10 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     ValueError
         For cutoffs that do not increase.
 
+    See Also
+    --------
+    torch.nn.CrossEntropyLoss
+
     Examples
     --------
     >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 6, cutoffs=[2, 4])

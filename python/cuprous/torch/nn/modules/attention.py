@@ -44,6 +44,10 @@ class MultiheadAttention(Module):
     dtype : dtype, optional
         The dtype of the parameters, by default the default dtype.
 
+    See Also
+    --------
+    torch.nn.Transformer
+
     Examples
     --------
     >>> x = torch.ones(3, 2, 4)

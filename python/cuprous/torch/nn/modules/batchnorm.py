@@ -111,6 +111,10 @@ class BatchNorm1d(_BatchNorm):
     ValueError
         When called, for another number of dimensions.
 
+    See Also
+    --------
+    torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm, torch.nn.LayerNorm
+
     Examples
     --------
     >>> nn.BatchNorm1d(2)(torch.tensor([[1.0, 5.0], [3.0, 5.0]])).detach()
@@ -137,6 +141,10 @@ class BatchNorm2d(_BatchNorm):
     ValueError
         When called, for another number of dimensions.
 
+    See Also
+    --------
+    torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm, torch.nn.LayerNorm, torch.nn.BatchNorm1d
+
     Examples
     --------
     >>> nn.BatchNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
@@ -162,6 +170,10 @@ class BatchNorm3d(_BatchNorm):
     ValueError
         When called, for another number of dimensions.
 
+    See Also
+    --------
+    torch.nn.SyncBatchNorm, torch.nn.LayerNorm, torch.nn.BatchNorm1d, torch.nn.BatchNorm2d
+
     Examples
     --------
     >>> nn.BatchNorm3d(3)(torch.ones(2, 3, 4, 4, 4)).shape
@@ -186,6 +198,10 @@ class SyncBatchNorm(_BatchNorm):
         (N, C, ...), of the dtype of the parameters.
     result
         Of the same shape and dtype.
+
+    See Also
+    --------
+    torch.nn.LayerNorm, torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d
 
     Examples
     --------
@@ -287,6 +303,10 @@ class InstanceNorm1d(_InstanceNorm):
     ValueError
         When called, for another number of dimensions.
 
+    See Also
+    --------
+    torch.nn.InstanceNorm2d, torch.nn.InstanceNorm3d, torch.nn.GroupNorm
+
     Examples
     --------
     >>> nn.InstanceNorm1d(1)(torch.tensor([[1.0, 3.0]]))
@@ -312,6 +332,10 @@ class InstanceNorm2d(_InstanceNorm):
     ValueError
         When called, for another number of dimensions.
 
+    See Also
+    --------
+    torch.nn.InstanceNorm3d, torch.nn.GroupNorm, torch.nn.InstanceNorm1d
+
     Examples
     --------
     >>> nn.InstanceNorm2d(3)(torch.ones(2, 3, 4, 4)).shape
@@ -336,6 +360,10 @@ class InstanceNorm3d(_InstanceNorm):
     ------
     ValueError
         When called, for another number of dimensions.
+
+    See Also
+    --------
+    torch.nn.GroupNorm, torch.nn.InstanceNorm1d, torch.nn.InstanceNorm2d
 
     Examples
     --------

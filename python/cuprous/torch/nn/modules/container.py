@@ -85,6 +85,10 @@ class Sequential(_Numbered):
     result
         What the last module returns.
 
+    See Also
+    --------
+    torch.nn.ModuleDict, torch.nn.ModuleList, torch.nn.ParameterDict, torch.nn.ParameterList
+
     Examples
     --------
     >>> model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
@@ -141,6 +145,10 @@ class ModuleList(_Numbered):
     modules : iterable of Modules, optional
         The modules.
 
+    See Also
+    --------
+    torch.nn.ParameterDict, torch.nn.ParameterList, torch.nn.Sequential, torch.nn.ModuleDict
+
     Examples
     --------
     >>> layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
@@ -186,6 +194,10 @@ class ModuleDict(Module):
     ----------
     modules : mapping of str to Module or iterable of pairs, optional
         The modules by name, a mapping or pairs.
+
+    See Also
+    --------
+    torch.nn.ModuleList, torch.nn.ParameterDict, torch.nn.ParameterList, torch.nn.Sequential
 
     Examples
     --------
@@ -334,6 +346,10 @@ class ParameterList(Module):
     values : iterable, optional
         The values.
 
+    See Also
+    --------
+    torch.nn.Sequential, torch.nn.ModuleDict, torch.nn.ModuleList, torch.nn.ParameterDict
+
     Examples
     --------
     >>> weights = nn.ParameterList([torch.ones(2), torch.zeros(3)])
@@ -436,6 +452,10 @@ class ParameterDict(Module):
     ----------
     parameters : mapping or iterable of pairs, optional
         The values by name, a mapping or pairs.
+
+    See Also
+    --------
+    torch.nn.ParameterList, torch.nn.Sequential, torch.nn.ModuleDict, torch.nn.ModuleList
 
     Examples
     --------

@@ -121,6 +121,10 @@ class _Conv(_ConvNd):
     ValueError
         If the numbers of channels are not divisible by that of groups, or for another padding.
 
+    See Also
+    --------
+    torch.nn.functional.conv{n}d, torch.nn.ConvTranspose{n}d
+
     Examples
     --------
     >>> nn.Conv{n}d(3, 8, kernel_size=3)(torch.ones(1, 3{four})).shape
@@ -193,6 +197,10 @@ class _ConvTranspose(_ConvNd):
     ------
     ValueError
         If the numbers of channels are not divisible by that of groups, or for another padding mode.
+
+    See Also
+    --------
+    torch.nn.functional.conv_transpose{n}d, torch.nn.Conv{n}d
 
     Examples
     --------

@@ -48,6 +48,10 @@ class Dropout(_Dropout):
     ValueError
         For a probability outside of [0, 1].
 
+    See Also
+    --------
+    torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout, torch.nn.FeatureAlphaDropout
+
     Examples
     --------
     >>> nn.Dropout(0.5).eval()(torch.ones(3))
@@ -76,6 +80,10 @@ class Dropout1d(_Dropout):
     ------
     ValueError
         For a probability outside of [0, 1].
+
+    See Also
+    --------
+    torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout, torch.nn.FeatureAlphaDropout, torch.nn.Dropout
 
     Examples
     --------
@@ -108,6 +116,10 @@ class Dropout2d(_Dropout):
     ValueError
         For a probability outside of [0, 1].
 
+    See Also
+    --------
+    torch.nn.Dropout3d, torch.nn.AlphaDropout, torch.nn.FeatureAlphaDropout, torch.nn.Dropout, torch.nn.Dropout1d
+
     Examples
     --------
     >>> nn.Dropout2d()(torch.ones(1, 2, 3, 3)).shape
@@ -138,6 +150,10 @@ class Dropout3d(_Dropout):
     ------
     ValueError
         For a probability outside of [0, 1].
+
+    See Also
+    --------
+    torch.nn.AlphaDropout, torch.nn.FeatureAlphaDropout, torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d
 
     Examples
     --------
@@ -170,6 +186,10 @@ class AlphaDropout(_Dropout):
     ValueError
         For a probability outside of [0, 1].
 
+    See Also
+    --------
+    torch.nn.FeatureAlphaDropout, torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d
+
     Examples
     --------
     >>> nn.AlphaDropout()(torch.ones(2, 3)).shape
@@ -200,6 +220,10 @@ class FeatureAlphaDropout(_Dropout):
     ------
     ValueError
         For a probability outside of [0, 1].
+
+    See Also
+    --------
+    torch.nn.Dropout, torch.nn.Dropout1d, torch.nn.Dropout2d, torch.nn.Dropout3d, torch.nn.AlphaDropout
 
     Examples
     --------

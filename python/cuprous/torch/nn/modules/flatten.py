@@ -25,6 +25,10 @@ class Flatten(Module):
     result
         Of the same dtype.
 
+    See Also
+    --------
+    torch.nn.Unflatten
+
     Examples
     --------
     >>> nn.Flatten()(torch.ones(2, 3, 4)).shape
@@ -58,6 +62,10 @@ class Unflatten(Module):
         Any shape and dtype.
     result
         Of the same dtype.
+
+    See Also
+    --------
+    torch.nn.Flatten
 
     Examples
     --------

@@ -125,6 +125,10 @@ for _kind, _where in _WIDTHS.items():
     input
         As of `{_kind.__name__}`.
 
+    See Also
+    --------
+    torch.nn.{_kind.__name__}
+
     Examples
     --------
     >>> layer = nn.{_call}

@@ -35,6 +35,10 @@ class Identity(Module):
     result
         The input.
 
+    See Also
+    --------
+    torch.nn.LazyLinear, torch.nn.Linear, torch.nn.Bilinear
+
     Examples
     --------
     >>> nn.Identity()(torch.ones(2))
@@ -73,6 +77,10 @@ class Linear(Module):
         (..., in_features), of the dtype of the parameters.
     result
         (..., out_features), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.Bilinear, torch.nn.Identity, torch.nn.LazyLinear
 
     Examples
     --------
@@ -173,6 +181,10 @@ class Bilinear(Module):
         (..., in2_features), of the same dtype.
     result
         (..., out_features), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.Identity, torch.nn.LazyLinear, torch.nn.Linear
 
     Examples
     --------

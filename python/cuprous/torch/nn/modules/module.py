@@ -60,6 +60,10 @@ class Module(State, Hooks):
     **kwargs : any
         Only for subclasses that take arguments.
 
+    See Also
+    --------
+    torch.nn.Parameter, torch.nn.Buffer
+
     Examples
     --------
     >>> class Net(nn.Module):

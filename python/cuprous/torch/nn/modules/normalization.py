@@ -56,6 +56,10 @@ class LayerNorm(Affine):
     result
         Of the same shape and dtype.
 
+    See Also
+    --------
+    torch.nn.BatchNorm1d, torch.nn.BatchNorm2d, torch.nn.BatchNorm3d, torch.nn.SyncBatchNorm, torch.nn.RMSNorm
+
     Examples
     --------
     >>> nn.LayerNorm(2)(torch.tensor([[1.0, 3.0]])).detach()
@@ -101,6 +105,10 @@ class RMSNorm(Module):
         (..., *normalized_shape), of a floating dtype.
     result
         Of the same shape and dtype.
+
+    See Also
+    --------
+    torch.nn.GroupNorm, torch.nn.LocalResponseNorm, torch.nn.LayerNorm
 
     Examples
     --------
@@ -164,6 +172,11 @@ class GroupNorm(Affine):
     ValueError
         If the number of channels is not divisible by that of groups.
 
+    See Also
+    --------
+    torch.nn.InstanceNorm1d, torch.nn.InstanceNorm2d, torch.nn.InstanceNorm3d, torch.nn.LocalResponseNorm,
+    torch.nn.LayerNorm
+
     Examples
     --------
     >>> nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 5.0, 5.0]])).detach()
@@ -207,6 +220,10 @@ class LocalResponseNorm(Module):
         (N, C, ...), of a floating dtype.
     result
         Of the same shape and dtype.
+
+    See Also
+    --------
+    torch.nn.LayerNorm, torch.nn.RMSNorm, torch.nn.GroupNorm
 
     Examples
     --------

@@ -75,6 +75,10 @@ for _kind, (_base, _mode) in _KINDS.items():
     ValueError
         For another number of widths.
 
+    See Also
+    --------
+    torch.nn.functional.pad
+
     Examples
     --------
     >>> nn.{_name}(1{", 0.5" if _kind == "ConstantPad" else ""})(torch.ones(1, 1{", 2" * _n})).shape

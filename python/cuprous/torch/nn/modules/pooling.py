@@ -45,6 +45,10 @@ class _MaxPool(_Pool):
     result
         (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
 
+    See Also
+    --------
+    torch.nn.functional.max_pool{n}d, torch.nn.MaxUnpool{n}d
+
     Examples
     --------
     >>> nn.MaxPool{n}d(2)(torch.ones(1, 1{four})).shape
@@ -90,6 +94,10 @@ class _MaxUnpool(_Pool):
         The extents of the result, by default the least possible.
     result
         (N, C, ...) or (C, ...), of the dtype of the maxima.
+
+    See Also
+    --------
+    torch.nn.functional.max_unpool{n}d, torch.nn.MaxPool{n}d
 
     Examples
     --------
@@ -137,6 +145,10 @@ class _AvgPool(_Pool):
         (N, C, ...) or (C, ...), of a floating dtype.
     result
         (N, C, ...) or (C, ...), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.functional.avg_pool{n}d, torch.nn.AdaptiveAvgPool{n}d
 
     Examples
     --------
@@ -186,6 +198,10 @@ class _LPPool(_Pool):
     result
         (N, C, ...) or (C, ...), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.functional.lp_pool{n}d
+
     Examples
     --------
     >>> nn.LPPool{n}d(2, 2)(torch.ones(1, 1{four})).shape
@@ -219,6 +235,10 @@ class _AdaptiveAvgPool(_Pool):
         (N, C, ...) or (C, ...), of a floating dtype.
     result
         (N, C, ...) or (C, ...), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.functional.adaptive_avg_pool{n}d, torch.nn.AvgPool{n}d
 
     Examples
     --------
@@ -254,6 +274,10 @@ class _AdaptiveMaxPool(_Pool):
         (N, C, ...) or (C, ...), of a floating dtype.
     result
         (N, C, ...) or (C, ...), of the same dtype; with `return_indices` a pair of tensors.
+
+    See Also
+    --------
+    torch.nn.functional.adaptive_max_pool{n}d, torch.nn.MaxPool{n}d
 
     Examples
     --------
@@ -298,6 +322,10 @@ class _FractionalMaxPool(_Pool):
     ------
     ValueError
         Unless exactly one of `output_size` and `output_ratio` is given.
+
+    See Also
+    --------
+    torch.nn.functional.fractional_max_pool{n}d
 
     Examples
     --------

@@ -32,6 +32,10 @@ class Upsample(Module):
     result
         (N, C, ...), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.UpsamplingBilinear2d, torch.nn.UpsamplingNearest2d
+
     Examples
     --------
     >>> nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
@@ -75,6 +79,10 @@ class UpsamplingNearest2d(Upsample):
     result
         (N, C, H, W), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.Upsample, torch.nn.UpsamplingBilinear2d
+
     Examples
     --------
     >>> nn.UpsamplingNearest2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
@@ -102,6 +110,10 @@ class UpsamplingBilinear2d(Upsample):
     result
         (N, C, H, W), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.UpsamplingNearest2d, torch.nn.Upsample
+
     Examples
     --------
     >>> nn.UpsamplingBilinear2d(scale_factor=2)(torch.ones(1, 1, 2, 2)).shape
@@ -126,6 +138,10 @@ class PixelShuffle(Module):
         (*, C · r², H, W).
     result
         (*, C, H · r, W · r), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.PixelUnshuffle, torch.nn.ChannelShuffle
 
     Examples
     --------
@@ -160,6 +176,10 @@ class PixelUnshuffle(Module):
     result
         (*, C · r², H, W), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.ChannelShuffle, torch.nn.PixelShuffle
+
     Examples
     --------
     >>> nn.PixelUnshuffle(2)(torch.ones(1, 1, 4, 4)).shape
@@ -192,6 +212,10 @@ class ChannelShuffle(Module):
         (N, C, ...).
     result
         Of the same shape and dtype.
+
+    See Also
+    --------
+    torch.nn.PixelShuffle, torch.nn.PixelUnshuffle
 
     Examples
     --------
@@ -231,6 +255,10 @@ class Unfold(Module):
         (N, C, H, W) or (C, H, W).
     result
         (N, C · elements of a window, windows), of the same dtype.
+
+    See Also
+    --------
+    torch.nn.Fold
 
     Examples
     --------
@@ -273,6 +301,10 @@ class Fold(Module):
     result
         (N, C, H, W), of the same dtype.
 
+    See Also
+    --------
+    torch.nn.Unfold
+
     Examples
     --------
     >>> nn.Fold(4, 2)(torch.ones(1, 12, 9)).shape
@@ -314,6 +346,10 @@ class CosineSimilarity(Module):
     result
         Without the dimension.
 
+    See Also
+    --------
+    torch.nn.PairwiseDistance
+
     Examples
     --------
     >>> nn.CosineSimilarity()(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
@@ -350,6 +386,10 @@ class PairwiseDistance(Module):
         Broadcastable with `x1`.
     result
         Without the last dimension.
+
+    See Also
+    --------
+    torch.nn.CosineSimilarity
 
     Examples
     --------

@@ -215,6 +215,10 @@ class RNN(RNNBase):
     nonlinearity : {"tanh", "relu"}, default "tanh"
         "tanh" or "relu".
 
+    See Also
+    --------
+    torch.nn.GRUCell, torch.nn.GRU, torch.nn.LSTM
+
     Examples
     --------
     >>> outputs, states = nn.RNN(3, 4)(torch.ones(5, 2, 3))
@@ -243,6 +247,10 @@ class LSTM(RNNBase):
     proj_size : int, default 0
         The number of features to which states are projected; 0 for no projection.
 
+    See Also
+    --------
+    torch.nn.RNN, torch.nn.GRUCell, torch.nn.GRU, torch.nn.LSTMCell, torch.nn.RNNCell
+
     Examples
     --------
     >>> outputs, (h, c) = nn.LSTM(3, 4, num_layers=2)(torch.ones(5, 2, 3))
@@ -260,6 +268,10 @@ class LSTM(RNNBase):
 @_documented
 class GRU(RNNBase):
     """Gated recurrent units (Cho et al., 2014): `h' = (1 - z) n + z h`, `n = tanh(W x + b + r (V h + c))`.
+
+    See Also
+    --------
+    torch.nn.LSTM, torch.nn.RNN, torch.nn.GRUCell
 
     Examples
     --------
@@ -365,6 +377,10 @@ class RNNCell(RNNCellBase):
     nonlinearity : {"tanh", "relu"}, default "tanh"
         "tanh" or "relu".
 
+    See Also
+    --------
+    torch.nn.LSTM, torch.nn.LSTMCell, torch.nn.GRUCell
+
     Examples
     --------
     >>> nn.RNNCell(3, 4)(torch.ones(2, 3)).shape
@@ -384,6 +400,10 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of `LSTM`.
 
+    See Also
+    --------
+    torch.nn.GRUCell, torch.nn.RNNCell, torch.nn.LSTM
+
     Examples
     --------
     >>> h, c = nn.LSTMCell(3, 4)(torch.ones(2, 3))
@@ -397,6 +417,10 @@ class LSTMCell(RNNCellBase):
 @_documented
 class GRUCell(RNNCellBase):
     """One step of `GRU`.
+
+    See Also
+    --------
+    torch.nn.GRU, torch.nn.LSTM, torch.nn.RNN, torch.nn.RNNCell, torch.nn.LSTMCell
 
     Examples
     --------

@@ -79,6 +79,10 @@ class Embedding(_Table):
     IndexError
         When called, for indices outside of the table.
 
+    See Also
+    --------
+    torch.nn.EmbeddingBag
+
     Examples
     --------
     >>> nn.Embedding(10, 3)(torch.tensor([[1, 2]])).shape
@@ -184,6 +188,10 @@ class EmbeddingBag(_Table):
         The weight of each index, with mode "sum".
     result
         (bags, embedding_dim).
+
+    See Also
+    --------
+    torch.nn.Embedding
 
     Examples
     --------

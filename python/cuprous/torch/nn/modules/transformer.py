@@ -106,6 +106,10 @@ class TransformerEncoderLayer(_Layer):
     result
         Of the shape of `src`.
 
+    See Also
+    --------
+    torch.nn.TransformerDecoderLayer, torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder
+
     Examples
     --------
     >>> nn.TransformerEncoderLayer(d_model=8, nhead=2)(torch.ones(3, 2, 8)).shape
@@ -148,6 +152,10 @@ class TransformerDecoderLayer(_Layer):
         Whether `memory_mask` masks all later steps.
     result
         Of the shape of `tgt`.
+
+    See Also
+    --------
+    torch.nn.Transformer, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder, torch.nn.TransformerEncoderLayer
 
     Examples
     --------
@@ -202,6 +210,11 @@ class TransformerEncoder(Module):
     result
         Of the shape of `src`.
 
+    See Also
+    --------
+    torch.nn.TransformerDecoder, torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer,
+    torch.nn.Transformer
+
     Examples
     --------
     >>> encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), num_layers=2)
@@ -254,6 +267,11 @@ class TransformerDecoder(Module):
         Whether `memory_mask` masks all later steps.
     result
         Of the shape of `tgt`.
+
+    See Also
+    --------
+    torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer, torch.nn.Transformer,
+    torch.nn.TransformerEncoder
 
     Examples
     --------
@@ -317,6 +335,11 @@ class Transformer(Module):
         Whether `memory_mask` masks all later steps.
     result
         Of the shape of `tgt`.
+
+    See Also
+    --------
+    torch.nn.MultiheadAttention, torch.nn.TransformerEncoder, torch.nn.TransformerDecoder,
+    torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer
 
     Examples
     --------

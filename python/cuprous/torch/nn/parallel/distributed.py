@@ -75,6 +75,10 @@ class DistributedDataParallel(Module):
     NotImplementedError
         For an option that is not supported.
 
+    See Also
+    --------
+    torch.nn.parallel.data_parallel
+
     Examples
     --------
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(10, 2))  # doctest: +SKIP

@@ -42,6 +42,10 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0, er
     Tensor
         The norm before, a tensor without dimensions.
 
+    See Also
+    --------
+    torch.nn.utils.clip_grad_value_, torch.nn.utils.clip_grads_with_norm_, torch.nn.utils.get_total_norm
+
     Examples
     --------
     >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
@@ -79,6 +83,10 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
     Tensor
         A tensor without dimensions; a DTensor that all ranks have, if one of the tensors is a DTensor.
 
+    See Also
+    --------
+    torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_value_, torch.nn.utils.clip_grads_with_norm_
+
     Examples
     --------
     >>> nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
@@ -113,6 +121,10 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, 
     foreach : bool, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.nn.utils.get_total_norm, torch.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_value_
+
     Examples
     --------
     >>> x = torch.tensor([3.0, 4.0], requires_grad=True)
@@ -140,6 +152,10 @@ def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = 
     foreach : bool, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.nn.utils.clip_grads_with_norm_, torch.nn.utils.get_total_norm, torch.nn.utils.clip_grad_norm_
+
     Examples
     --------
     >>> x = torch.tensor([3.0, 0.1], requires_grad=True)
@@ -166,6 +182,10 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Tensor
         A vector.
 
+    See Also
+    --------
+    torch.nn.utils.vector_to_parameters
+
     Examples
     --------
     >>> nn.utils.parameters_to_vector(nn.Linear(3, 2).parameters()).shape
@@ -183,6 +203,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         The vector, with as many elements as the parameters.
     parameters : iterable of Tensors
         The parameters, or one tensor.
+
+    See Also
+    --------
+    torch.nn.utils.parameters_to_vector
 
     Examples
     --------

@@ -57,6 +57,11 @@ def fuse_conv_bn_weights(
     pair of Parameters
         The pair of weight and bias.
 
+    See Also
+    --------
+    torch.nn.utils.fusion.fuse_linear_bn_eval, torch.nn.utils.fusion.fuse_linear_bn_weights,
+    torch.nn.utils.fusion.fuse_conv_bn_eval
+
     Examples
     --------
     >>> mean, var, ones = torch.zeros(1), torch.ones(1), torch.ones(1)
@@ -92,6 +97,11 @@ def fuse_linear_bn_weights(linear_w: Tensor, linear_b: Tensor | None, bn_rm: Ten
     -------
     pair of Parameters
         The pair of weight and bias.
+
+    See Also
+    --------
+    torch.nn.utils.fusion.fuse_conv_bn_eval, torch.nn.utils.fusion.fuse_conv_bn_weights,
+    torch.nn.utils.fusion.fuse_linear_bn_eval
 
     Examples
     --------
@@ -134,6 +144,11 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     AssertionError
         If one of them is in training mode.
 
+    See Also
+    --------
+    torch.nn.utils.fusion.fuse_conv_bn_weights, torch.nn.utils.fusion.fuse_linear_bn_eval,
+    torch.nn.utils.fusion.fuse_linear_bn_weights
+
     Examples
     --------
     >>> fused = nn.utils.fusion.fuse_conv_bn_eval(nn.Conv1d(1, 2, 3).eval(), nn.BatchNorm1d(2).eval())
@@ -162,6 +177,11 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     ------
     AssertionError
         If one of them is in training mode, or their sizes differ.
+
+    See Also
+    --------
+    torch.nn.utils.fusion.fuse_linear_bn_weights, torch.nn.utils.fusion.fuse_conv_bn_eval,
+    torch.nn.utils.fusion.fuse_conv_bn_weights
 
     Examples
     --------

@@ -242,6 +242,10 @@ def weight_norm_before(module: Module, name: str = "weight", dim: int | None = 0
     Module
         The module.
 
+    See Also
+    --------
+    torch.nn.utils.remove_weight_norm, torch.nn.utils.spectral_norm, torch.nn.utils.remove_spectral_norm
+
     Examples
     --------
     >>> layer = nn.utils.weight_norm(nn.Linear(3, 2))
@@ -275,6 +279,10 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     ValueError
         If there is none.
 
+    See Also
+    --------
+    torch.nn.utils.spectral_norm, torch.nn.utils.remove_spectral_norm, torch.nn.utils.weight_norm
+
     Examples
     --------
     >>> layer = nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(3, 2)))
@@ -306,6 +314,10 @@ def spectral_norm_before(module: Module, name: str = "weight", n_power_iteration
     -------
     Module
         The module.
+
+    See Also
+    --------
+    torch.nn.utils.remove_spectral_norm, torch.nn.utils.weight_norm, torch.nn.utils.remove_weight_norm
 
     Examples
     --------
@@ -349,6 +361,10 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     ------
     ValueError
         If there is none.
+
+    See Also
+    --------
+    torch.nn.utils.weight_norm, torch.nn.utils.remove_weight_norm, torch.nn.utils.spectral_norm
 
     Examples
     --------

@@ -28,6 +28,11 @@ class PackedSequence(namedtuple("PackedSequence", ("data", "batch_sizes", "sorte
     unsorted_indices : Tensor, optional
         Its inverse; None if they were already sorted.
 
+    See Also
+    --------
+    torch.nn.utils.rnn.pack_padded_sequence, torch.nn.utils.rnn.pad_packed_sequence, torch.nn.utils.rnn.pack_sequence,
+    torch.nn.utils.rnn.unpack_sequence
+
     Examples
     --------
     >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).batch_sizes
@@ -240,6 +245,11 @@ def pack_padded_sequence(
     RuntimeError
         For lengths that do not match, or that are not decreasing although `enforce_sorted` is True.
 
+    See Also
+    --------
+    torch.nn.utils.rnn.pad_packed_sequence, torch.nn.utils.rnn.pack_sequence, torch.nn.utils.rnn.unpack_sequence,
+    torch.nn.utils.rnn.PackedSequence
+
     Examples
     --------
     >>> packed = nn.utils.rnn.pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1], batch_first=True)
@@ -303,6 +313,11 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     pair of Tensors
         The pair of a tensor of shape (T, B, ...) or (B, T, ...) and an int64 vector on the CPU.
 
+    See Also
+    --------
+    torch.nn.utils.rnn.pack_sequence, torch.nn.utils.rnn.unpack_sequence, torch.nn.utils.rnn.PackedSequence,
+    torch.nn.utils.rnn.pack_padded_sequence
+
     Examples
     --------
     >>> packed = nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
@@ -354,6 +369,10 @@ def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding
     Tensor
         A tensor of shape (longest, B, ...), or (B, longest, ...) with `batch_first`.
 
+    See Also
+    --------
+    torch.nn.utils.rnn.unpad_sequence
+
     Examples
     --------
     >>> nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
@@ -391,6 +410,10 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = F
     -------
     list of Tensors
 
+    See Also
+    --------
+    torch.nn.utils.rnn.pad_sequence
+
     Examples
     --------
     >>> nn.utils.rnn.unpad_sequence(torch.tensor([[1, 2], [3, 0]]), torch.tensor([2, 1]), batch_first=True)
@@ -414,6 +437,11 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     -------
     PackedSequence
 
+    See Also
+    --------
+    torch.nn.utils.rnn.unpack_sequence, torch.nn.utils.rnn.PackedSequence, torch.nn.utils.rnn.pack_padded_sequence,
+    torch.nn.utils.rnn.pad_packed_sequence
+
     Examples
     --------
     >>> nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
@@ -434,6 +462,11 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     Returns
     -------
     list of Tensors
+
+    See Also
+    --------
+    torch.nn.utils.rnn.PackedSequence, torch.nn.utils.rnn.pack_padded_sequence,
+    torch.nn.utils.rnn.pad_packed_sequence, torch.nn.utils.rnn.pack_sequence
 
     Examples
     --------

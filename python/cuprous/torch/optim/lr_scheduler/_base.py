@@ -21,6 +21,10 @@ class LRScheduler:
     last_epoch : int, default -1
         The index of the last step, -1 to start.
 
+    See Also
+    --------
+    torch.optim.Optimizer
+
     Examples
     --------
     >>> class Halving(torch.optim.lr_scheduler.LRScheduler):

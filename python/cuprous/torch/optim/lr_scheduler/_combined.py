@@ -84,6 +84,10 @@ class SequentialLR(_Combined):
     ValueError
         For schedulers of other optimizers, or another number of milestones.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.ChainedScheduler
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -156,6 +160,10 @@ class ChainedScheduler(_Combined):
     ValueError
         For no schedulers, or schedulers of other optimizers.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.SequentialLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -218,6 +226,10 @@ class ReduceLROnPlateau(LRScheduler):
     ------
     ValueError
         For a factor of at least 1, or another mode.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.StepLR
 
     Examples
     --------

@@ -67,6 +67,11 @@ class CyclicLR(LRScheduler):
     ValueError
         For another mode, or an optimizer without momentum.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.CosineAnnealingLR, torch.optim.lr_scheduler.CosineAnnealingWarmRestarts,
+    torch.optim.lr_scheduler.OneCycleLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=0.1, momentum=0.9)
@@ -162,6 +167,11 @@ class OneCycleLR(LRScheduler):
     ------
     ValueError
         Without a number of steps, for another strategy, or an optimizer without momentum.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.CyclicLR, torch.optim.lr_scheduler.CosineAnnealingLR,
+    torch.optim.lr_scheduler.CosineAnnealingWarmRestarts
 
     Examples
     --------

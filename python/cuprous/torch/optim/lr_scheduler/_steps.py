@@ -73,6 +73,10 @@ class LambdaLR(_ByFunctions):
     ValueError
         For another number of functions than groups.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.MultiplicativeLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -104,6 +108,10 @@ class MultiplicativeLR(_ByFunctions):
     ValueError
         For another number of functions than groups.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.LambdaLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -133,6 +141,11 @@ class StepLR(LRScheduler):
         The factor.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.MultiStepLR, torch.optim.lr_scheduler.ConstantLR, torch.optim.lr_scheduler.ExponentialLR,
+    torch.optim.lr_scheduler.LinearLR, torch.optim.lr_scheduler.PolynomialLR
 
     Examples
     --------
@@ -169,6 +182,11 @@ class MultiStepLR(LRScheduler):
         The factor.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.ConstantLR, torch.optim.lr_scheduler.ExponentialLR, torch.optim.lr_scheduler.LinearLR,
+    torch.optim.lr_scheduler.PolynomialLR, torch.optim.lr_scheduler.StepLR
 
     Examples
     --------
@@ -208,6 +226,11 @@ class ConstantLR(LRScheduler):
     last_epoch : int, default -1
         The index of the last step, -1 to start.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.ExponentialLR, torch.optim.lr_scheduler.LinearLR, torch.optim.lr_scheduler.PolynomialLR,
+    torch.optim.lr_scheduler.StepLR, torch.optim.lr_scheduler.MultiStepLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -246,6 +269,11 @@ class LinearLR(LRScheduler):
         The number of steps.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.PolynomialLR, torch.optim.lr_scheduler.StepLR, torch.optim.lr_scheduler.MultiStepLR,
+    torch.optim.lr_scheduler.ConstantLR, torch.optim.lr_scheduler.ExponentialLR
 
     Examples
     --------
@@ -292,6 +320,11 @@ class ExponentialLR(LRScheduler):
     last_epoch : int, default -1
         The index of the last step, -1 to start.
 
+    See Also
+    --------
+    torch.optim.lr_scheduler.LinearLR, torch.optim.lr_scheduler.PolynomialLR, torch.optim.lr_scheduler.StepLR,
+    torch.optim.lr_scheduler.MultiStepLR, torch.optim.lr_scheduler.ConstantLR
+
     Examples
     --------
     >>> optimizer = torch.optim.SGD([torch.zeros(2)], lr=1.0)
@@ -326,6 +359,11 @@ class PolynomialLR(LRScheduler):
         The exponent.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.StepLR, torch.optim.lr_scheduler.MultiStepLR, torch.optim.lr_scheduler.ConstantLR,
+    torch.optim.lr_scheduler.ExponentialLR, torch.optim.lr_scheduler.LinearLR
 
     Examples
     --------
@@ -365,6 +403,11 @@ class CosineAnnealingLR(LRScheduler):
         The lowest rate.
     last_epoch : int, default -1
         The index of the last step, -1 to start.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.CosineAnnealingWarmRestarts, torch.optim.lr_scheduler.OneCycleLR,
+    torch.optim.lr_scheduler.CyclicLR
 
     Examples
     --------
@@ -419,6 +462,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     ------
     ValueError
         For a period or ratio that is not a positive integer.
+
+    See Also
+    --------
+    torch.optim.lr_scheduler.OneCycleLR, torch.optim.lr_scheduler.CyclicLR, torch.optim.lr_scheduler.CosineAnnealingLR
 
     Examples
     --------

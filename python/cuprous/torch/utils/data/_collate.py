@@ -50,6 +50,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
     RuntimeError
         If items that are sequences differ in length.
 
+    See Also
+    --------
+    torch.utils.data.default_convert
+
     Examples
     --------
     >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
@@ -98,6 +102,10 @@ def default_convert(data: Any) -> Any:
     -------
     Tensor
         The item, with tensors in place of arrays.
+
+    See Also
+    --------
+    torch.utils.data.default_collate
 
     Examples
     --------

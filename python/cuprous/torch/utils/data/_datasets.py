@@ -17,6 +17,10 @@ T = TypeVar("T", covariant=True)
 class Dataset(Generic[T]):
     """Base class of items by index. Subclasses define `__getitem__`, and usually `__len__`.
 
+    See Also
+    --------
+    torch.utils.data.IterableDataset, torch.utils.data.TensorDataset, torch.utils.data.DataLoader
+
     Examples
     --------
     >>> class Squares(torch.utils.data.Dataset):
@@ -40,6 +44,10 @@ class IterableDataset(Dataset[T]):
     """Base class of streams. Subclasses define `__iter__`.
 
     Each worker iterates over a copy and selects its part by `get_worker_info()`.
+
+    See Also
+    --------
+    torch.utils.data.TensorDataset, torch.utils.data.DataLoader, torch.utils.data.Dataset
 
     Examples
     --------
@@ -69,6 +77,10 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
     ------
     AssertionError
         For different numbers of rows.
+
+    See Also
+    --------
+    torch.utils.data.DataLoader, torch.utils.data.Dataset, torch.utils.data.IterableDataset
 
     Examples
     --------
@@ -103,6 +115,11 @@ class StackDataset(Dataset[Any]):
     ------
     ValueError
         For datasets of different lengths, or for both kinds of arguments.
+
+    See Also
+    --------
+    torch.utils.data.Subset, torch.utils.data.random_split, torch.utils.data.ConcatDataset,
+    torch.utils.data.ChainDataset
 
     Examples
     --------
@@ -141,6 +158,11 @@ class ConcatDataset(Dataset[T]):
     AssertionError
         For no datasets, or streams.
 
+    See Also
+    --------
+    torch.utils.data.ChainDataset, torch.utils.data.StackDataset, torch.utils.data.Subset,
+    torch.utils.data.random_split
+
     Examples
     --------
     >>> len(torch.utils.data.ConcatDataset([[1, 2], [3]]))
@@ -177,6 +199,11 @@ class ChainDataset(IterableDataset[T]):
     datasets : iterable of Datasets
         The streams.
 
+    See Also
+    --------
+    torch.utils.data.StackDataset, torch.utils.data.Subset, torch.utils.data.random_split,
+    torch.utils.data.ConcatDataset
+
     Examples
     --------
     >>> class Count(torch.utils.data.IterableDataset):
@@ -205,6 +232,11 @@ class Subset(Dataset[T]):
         The dataset.
     indices : sequence of ints
         The indices of the items.
+
+    See Also
+    --------
+    torch.utils.data.random_split, torch.utils.data.ConcatDataset, torch.utils.data.ChainDataset,
+    torch.utils.data.StackDataset
 
     Examples
     --------
@@ -251,6 +283,11 @@ def random_split(dataset: Dataset[Any], lengths: Sequence[float], generator: Any
     ------
     ValueError
         If the lengths do not add up.
+
+    See Also
+    --------
+    torch.utils.data.ConcatDataset, torch.utils.data.ChainDataset, torch.utils.data.StackDataset,
+    torch.utils.data.Subset
 
     Examples
     --------

@@ -73,6 +73,11 @@ class DataLoader(Generic[T]):
     ValueError
         For settings that exclude each other.
 
+    See Also
+    --------
+    torch.utils.data.Dataset, torch.utils.data.IterableDataset, torch.utils.data.TensorDataset,
+    torch.utils.data.get_worker_info
+
     Examples
     --------
     >>> data = torch.utils.data.TensorDataset(torch.arange(5))

@@ -57,6 +57,11 @@ class SequentialSampler(Sampler[int]):
     data_source : Dataset or sequence
         The dataset, or anything with a length.
 
+    See Also
+    --------
+    torch.utils.data.SubsetRandomSampler, torch.utils.data.WeightedRandomSampler, torch.utils.data.BatchSampler,
+    torch.utils.data.DistributedSampler, torch.utils.data.RandomSampler
+
     Examples
     --------
     >>> list(torch.utils.data.SequentialSampler(range(3)))
@@ -91,6 +96,11 @@ class RandomSampler(Sampler[int]):
     ------
     ValueError
         For a number that is not positive.
+
+    See Also
+    --------
+    torch.utils.data.SequentialSampler, torch.utils.data.SubsetRandomSampler, torch.utils.data.WeightedRandomSampler,
+    torch.utils.data.BatchSampler, torch.utils.data.DistributedSampler
 
     Examples
     --------
@@ -133,6 +143,11 @@ class SubsetRandomSampler(Sampler[int]):
     generator : Generator, optional
         The generator of random numbers, by default the one that `torch.manual_seed` seeds.
 
+    See Also
+    --------
+    torch.utils.data.WeightedRandomSampler, torch.utils.data.BatchSampler, torch.utils.data.DistributedSampler,
+    torch.utils.data.RandomSampler, torch.utils.data.SequentialSampler
+
     Examples
     --------
     >>> sorted(torch.utils.data.SubsetRandomSampler([4, 7]))
@@ -167,6 +182,11 @@ class WeightedRandomSampler(Sampler[int]):
     ------
     ValueError
         For a number that is not positive.
+
+    See Also
+    --------
+    torch.utils.data.BatchSampler, torch.utils.data.DistributedSampler, torch.utils.data.RandomSampler,
+    torch.utils.data.SequentialSampler, torch.utils.data.SubsetRandomSampler
 
     Examples
     --------
@@ -209,6 +229,11 @@ class BatchSampler(Sampler[list[int]]):
     ------
     ValueError
         For a size that is not positive.
+
+    See Also
+    --------
+    torch.utils.data.DistributedSampler, torch.utils.data.RandomSampler, torch.utils.data.SequentialSampler,
+    torch.utils.data.SubsetRandomSampler, torch.utils.data.WeightedRandomSampler
 
     Examples
     --------

@@ -50,6 +50,10 @@ def get_worker_info() -> WorkerInfo | None:
     WorkerInfo or None
         `id`, `num_workers`, `seed` and `dataset`; None outside of a worker.
 
+    See Also
+    --------
+    torch.utils.data.DataLoader
+
     Examples
     --------
     >>> torch.utils.data.get_worker_info() is None

@@ -38,6 +38,11 @@ class DistributedSampler(Sampler[int]):
     ValueError
         For a rank out of range.
 
+    See Also
+    --------
+    torch.utils.data.RandomSampler, torch.utils.data.SequentialSampler, torch.utils.data.SubsetRandomSampler,
+    torch.utils.data.WeightedRandomSampler, torch.utils.data.BatchSampler
+
     Examples
     --------
     >>> list(torch.utils.data.DistributedSampler(range(5), num_replicas=2, rank=0, shuffle=False))

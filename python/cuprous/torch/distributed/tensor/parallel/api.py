@@ -35,6 +35,11 @@ def parallelize_module(module: Module, device_mesh: DeviceMesh | None = None,
     TypeError
         For anything else than styles.
 
+    See Also
+    --------
+    torch.distributed.tensor.parallel.ColwiseParallel, torch.distributed.tensor.parallel.RowwiseParallel,
+    torch.distributed.tensor.parallel.SequenceParallel
+
     Examples
     --------
     >>> parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})  # doctest: +SKIP

@@ -118,6 +118,11 @@ class ColwiseParallel(_OfWeights):
     use_local_output : bool, default True
         Returns this rank's part, a plain tensor.
 
+    See Also
+    --------
+    torch.distributed.tensor.parallel.RowwiseParallel, torch.distributed.tensor.parallel.SequenceParallel,
+    torch.distributed.tensor.parallel.parallelize_module
+
     Examples
     --------
     >>> ColwiseParallel(output_layouts=Replicate())  # doctest: +SKIP
@@ -139,6 +144,11 @@ class RowwiseParallel(_OfWeights):
         The placement of the result; `Replicate()`. With `Shard(1)` each rank gets a part of a sequence.
     use_local_output : bool, default True
         Returns this rank's part, a plain tensor.
+
+    See Also
+    --------
+    torch.distributed.tensor.parallel.SequenceParallel, torch.distributed.tensor.parallel.parallelize_module,
+    torch.distributed.tensor.parallel.ColwiseParallel
 
     Examples
     --------
@@ -165,6 +175,11 @@ class SequenceParallel(ParallelStyle):
         The dimension of the sequence; 1.
     use_local_output : bool, default False
         Returns this rank's part, a plain tensor.
+
+    See Also
+    --------
+    torch.distributed.tensor.parallel.parallelize_module, torch.distributed.tensor.parallel.ColwiseParallel,
+    torch.distributed.tensor.parallel.RowwiseParallel
 
     Examples
     --------
