@@ -235,6 +235,8 @@ INTERPOLATE: dict[str, Call] = {
         sp.np.arange(float(x.shape[0]))[:, None], x, kernel="linear")(sp.np.asarray([[0.5]])),
     "interpolate.NearestNDInterpolator": lambda sp, x: sp.interpolate.NearestNDInterpolator(
         sp.np.stack([sp.np.arange(float(x.shape[0]))] * 2, 1), x)(sp.np.asarray([[0.3, 0.3]])),
+    "interpolate.NdBSpline": lambda sp, x: sp.interpolate.NdBSpline(
+        tuple(sp.np.arange(n + 2.0) for n in x.shape), x, 1)(sp.np.ones((2, x.ndim))),
     "interpolate.BSpline": lambda sp, x: sp.interpolate.BSpline(sp.np.arange(x.shape[0] + 2.0), x, 1)(
         sp.np.asarray([1.5, 2.0])),
 }  # fmt: skip
