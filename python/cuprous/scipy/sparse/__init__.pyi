@@ -40,6 +40,7 @@ from cuprous.scipy.sparse._construct import vstack as vstack
 from cuprous.scipy.sparse._files import load_npz as load_npz
 from cuprous.scipy.sparse._files import save_npz as save_npz
 
+from . import csgraph as csgraph
 from . import linalg as linalg
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "coo_matrix",
     "csc_array",
     "csc_matrix",
+    "csgraph",
     "csr_array",
     "csr_matrix",
     "dia_array",
