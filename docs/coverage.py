@@ -52,7 +52,7 @@ STREAMS = dict.fromkeys(
 SAME = "NumPy's own"
 #: Modules of SciPy's that are here.
 SCIPY = (
-    "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
+    "fft", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.csgraph", "sparse.linalg",
     "spatial", "spatial.distance", "special", "stats",
 )  # fmt: skip
 

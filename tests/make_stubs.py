@@ -32,6 +32,7 @@ STUBS: dict[str, tuple[str, ...]] = {
     "cuprous.scipy.ndimage": (),
     "cuprous.scipy.signal": (),
     "cuprous.scipy.sparse": (),
+    "cuprous.scipy.sparse.csgraph": (),
     "cuprous.scipy.sparse.linalg": (),
     "cuprous.scipy.special": (),
     "cuprous.scipy.stats": (),

@@ -37,8 +37,8 @@ from tests.conftest import DEVICE
 
 #: Modules of the NumPy, CuPy, SciPy and PyTorch APIs.
 OURS = ["", "linalg", "fft", "fft.config", "random", "cuda", "cuda.memory", "lib.stride_tricks"]
-SCIPY = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
-         "spatial", "spatial.distance", "special", "stats"]  # fmt: skip
+SCIPY = ["fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.csgraph",
+         "sparse.linalg", "spatial", "spatial.distance", "special", "stats"]  # fmt: skip
 TORCH = ["torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.utils.data", "torch.serialization",
          "torch.safetensors", "torch.amp", "torch.cuda", "torch.accelerator", "torch.random", "torch.profiler",
          "torchvision.datasets", "torchvision.transforms", "torchvision.utils"]  # fmt: skip

@@ -17,8 +17,8 @@ from cuprous._unsupported import Unsupported
 Call = Callable[[Any, Any], Any]
 
 MODULES = (
-    "fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.linalg",
-    "spatial", "spatial.distance", "special", "stats",
+    "fft", "fftpack", "interpolate", "linalg", "ndimage", "signal", "signal.windows", "sparse", "sparse.csgraph",
+    "sparse.linalg", "spatial", "spatial.distance", "special", "stats",
 )  # fmt: skip
 
 
@@ -235,6 +235,8 @@ INTERPOLATE: dict[str, Call] = {
         sp.np.arange(float(x.shape[0]))[:, None], x, kernel="linear")(sp.np.asarray([[0.5]])),
     "interpolate.NearestNDInterpolator": lambda sp, x: sp.interpolate.NearestNDInterpolator(
         sp.np.stack([sp.np.arange(float(x.shape[0]))] * 2, 1), x)(sp.np.asarray([[0.3, 0.3]])),
+    "interpolate.NdBSpline": lambda sp, x: sp.interpolate.NdBSpline(
+        tuple(sp.np.arange(n + 2.0) for n in x.shape), x, 1)(sp.np.ones((2, x.ndim))),
     "interpolate.BSpline": lambda sp, x: sp.interpolate.BSpline(sp.np.arange(x.shape[0] + 2.0), x, 1)(
         sp.np.asarray([1.5, 2.0])),
 }  # fmt: skip
@@ -289,6 +291,11 @@ SPARSE: dict[str, Call] = {
     "sparse.find": lambda sp, x: sp.sparse.find(sp.sparse.coo_array(x)),
     "sparse.csr_array @": lambda sp, x: sp.sparse.csr_array(x) @ x,
     "sparse.csr_array sum": lambda sp, x: sp.sparse.csr_array(x).sum(axis=0),
+    **{f"sparse.csgraph.{name}": lambda sp, x, name=name: getattr(sp.sparse_csgraph, name)(sp.np.abs(x))
+       for name in ("laplacian", "shortest_path", "floyd_warshall", "dijkstra", "bellman_ford", "johnson",
+                    "connected_components")},
+    "sparse.csgraph.csgraph_from_dense": lambda sp, x: sp.sparse_csgraph.csgraph_from_dense(x).toarray(),
+    "sparse.csgraph.csgraph_to_dense": lambda sp, x: sp.sparse_csgraph.csgraph_to_dense(sp.sparse.csr_array(x)),
     "sparse.linalg.norm": lambda sp, x: sp.sparse_linalg.norm(sp.sparse.csr_array(x)),
     "sparse.linalg.matrix_power": lambda sp, x: sp.sparse_linalg.matrix_power(sp.sparse.csr_array(x), 2).toarray(),
     "sparse.linalg.spsolve": lambda sp, x: sp.sparse_linalg.spsolve(
@@ -377,7 +384,9 @@ ELSEWHERE = {
         "bandwidth", "block_diag", "circulant", "companion", "convolution_matrix", "coshm", "dft", "expm", "fiedler",
         "hadamard", "hankel", "helmert", "hilbert", "khatri_rao", "kron", "leslie", "lu", "lu_factor", "lu_solve",
         "sinhm", "solve_triangular", "tanhm", "toeplitz")},
-    **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg"), "test_sparse_linalg.py"),
+    **dict.fromkeys(("sparse.linalg.LinearOperator", "sparse.linalg.lobpcg", "sparse.linalg.SuperLU"),
+                    "test_sparse_linalg.py"),
+    "sparse.csgraph.NegativeCycleError": "test_graphs.py",
     **{f"interpolate.{name}": "test_fitted.py" for name in (
         "BarycentricInterpolator", "CloughTocher2DInterpolator", "InterpolatedUnivariateSpline", "KroghInterpolator",
         "LSQUnivariateSpline", "LinearNDInterpolator", "UnivariateSpline", "barycentric_interpolate", "griddata",

@@ -25,6 +25,7 @@ from cuprous.scipy.interpolate._polynomials import (
 )
 from cuprous.scipy.interpolate._ppoly import BPoly, PPoly
 from cuprous.scipy.interpolate._scattered import NearestNDInterpolator, RBFInterpolator
+from cuprous.scipy.interpolate._tensor_splines import NdBSpline
 from cuprous.scipy.interpolate._triangles import CloughTocher2DInterpolator, LinearNDInterpolator, griddata
 
 _SMOOTH = "smoothing splines: use scipy.interpolate's on array.get()"
@@ -81,9 +82,32 @@ def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> 
 
 
 __all__ = [
-    "Akima1DInterpolator", "BPoly", "BSpline", "BarycentricInterpolator", "CloughTocher2DInterpolator",
-    "CubicHermiteSpline", "CubicSpline", "InterpolatedUnivariateSpline", "KroghInterpolator", "LSQUnivariateSpline",
-    "LinearNDInterpolator", "NearestNDInterpolator", "PPoly", "PchipInterpolator", "RBFInterpolator",
-    "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate", "griddata", "interp1d", "interpn",
-    "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "pchip_interpolate", "splantider", "splder",
+    "Akima1DInterpolator",
+    "BPoly",
+    "BSpline",
+    "BarycentricInterpolator",
+    "CloughTocher2DInterpolator",
+    "CubicHermiteSpline",
+    "CubicSpline",
+    "InterpolatedUnivariateSpline",
+    "KroghInterpolator",
+    "LSQUnivariateSpline",
+    "LinearNDInterpolator",
+    "NdBSpline",
+    "NearestNDInterpolator",
+    "PPoly",
+    "PchipInterpolator",
+    "RBFInterpolator",
+    "RegularGridInterpolator",
+    "UnivariateSpline",
+    "barycentric_interpolate",
+    "griddata",
+    "interp1d",
+    "interpn",
+    "krogh_interpolate",
+    "make_interp_spline",
+    "make_lsq_spline",
+    "pchip_interpolate",
+    "splantider",
+    "splder",
 ]  # fmt: skip

@@ -25,6 +25,7 @@ from cuprous.scipy.interpolate._ppoly import BPoly as BPoly
 from cuprous.scipy.interpolate._ppoly import PPoly as PPoly
 from cuprous.scipy.interpolate._scattered import NearestNDInterpolator as NearestNDInterpolator
 from cuprous.scipy.interpolate._scattered import RBFInterpolator as RBFInterpolator
+from cuprous.scipy.interpolate._tensor_splines import NdBSpline as NdBSpline
 from cuprous.scipy.interpolate._triangles import CloughTocher2DInterpolator as CloughTocher2DInterpolator
 from cuprous.scipy.interpolate._triangles import LinearNDInterpolator as LinearNDInterpolator
 from cuprous.scipy.interpolate._triangles import griddata as griddata
@@ -43,6 +44,7 @@ __all__ = [
     "KroghInterpolator",
     "LSQUnivariateSpline",
     "LinearNDInterpolator",
+    "NdBSpline",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from cuprous.scipy._absent import absent
-from cuprous.scipy.sparse import linalg
+from cuprous.scipy.sparse import csgraph, linalg
 from cuprous.scipy.sparse._base import sparray, spmatrix
 from cuprous.scipy.sparse._blocks import block_array, block_diag, bmat, hstack, vstack
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, SparseWarning
@@ -54,8 +54,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "coo_array", "coo_matrix",
-    "csc_array", "csc_matrix", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array", "eye",
-    "eye_array", "find", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc",
+    "csc_array", "csc_matrix", "csgraph", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array",
+    "eye", "eye_array", "find", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc",
     "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum", "linalg", "load_npz", "rand", "random", "random_array",
     "save_npz", "sparray", "spdiags", "spmatrix", "tril", "triu", "vstack",
 ]  # fmt: skip

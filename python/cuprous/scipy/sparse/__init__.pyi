@@ -40,6 +40,7 @@ from cuprous.scipy.sparse._random import rand as rand
 from cuprous.scipy.sparse._random import random as random
 from cuprous.scipy.sparse._random import random_array as random_array
 
+from . import csgraph as csgraph
 from . import linalg as linalg
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "coo_matrix",
     "csc_array",
     "csc_matrix",
+    "csgraph",
     "csr_array",
     "csr_matrix",
     "dia_array",

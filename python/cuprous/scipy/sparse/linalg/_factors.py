@@ -15,7 +15,6 @@ from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._common.casting import astype
 from cuprous.scipy.linalg import lu_factor, lu_solve, solve_triangular
 from cuprous.scipy.sparse._base import Sparse, on_data_device
-from cuprous.scipy.sparse._classes import csc_array
 
 #: The most unknowns of a system that is solved densely.
 MOST = 20_000
@@ -46,6 +45,8 @@ class SuperLU:
         The row with which each row was exchanged.
     nnz : int
         The number of values that the matrix stored.
+    csc : type
+        The class of L and U.
 
     Examples
     --------
@@ -54,7 +55,8 @@ class SuperLU:
     array([1., 1.])
     """
 
-    def __init__(self, factors: ndarray, pivots: ndarray, nnz: int) -> None:
+    def __init__(self, factors: ndarray, pivots: ndarray, nnz: int, csc: type) -> None:
+        self._csc: Any = csc
         self._factors = factors
         self._pivots = pivots
         self.shape = factors.shape
@@ -76,12 +78,12 @@ class SuperLU:
     @property
     def L(self) -> Any:
         """The lower triangular factor, with a diagonal of ones."""
-        return csc_array(cp.tril(self._factors, -1) + cp.eye(self.shape[0], dtype=self._factors.dtype))
+        return self._csc(cp.tril(self._factors, -1) + cp.eye(self.shape[0], dtype=self._factors.dtype))
 
     @property
     def U(self) -> Any:
         """The upper triangular factor."""
-        return csc_array(cp.triu(self._factors))
+        return self._csc(cp.triu(self._factors))
 
     def solve(self, rhs: ArrayLike, trans: str = "N") -> ndarray:
         """Solves the system for right-hand sides.
@@ -164,7 +166,7 @@ def splu(
     factors, pivots = lu_factor(_dense("splu", A), check_finite=False)
     if bool((cp.diagonal(factors) == 0).any()):
         raise RuntimeError("Factor is exactly singular")
-    return SuperLU(factors, pivots, A.nnz)
+    return SuperLU(factors, pivots, A.nnz, A._class("csc"))
 
 
 def factorized(A: Any) -> Callable[[ArrayLike], ndarray]:
