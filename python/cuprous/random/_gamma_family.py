@@ -84,6 +84,10 @@ class GammaFamily(Draws):
         ValueError
             For a scalar parameter that is not positive.
 
+        See Also
+        --------
+        random.beta, random.dirichlet, random.gamma, random.noncentral_chisquare, random.f
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -120,6 +124,10 @@ class GammaFamily(Draws):
         ------
         ValueError
             For a scalar parameter out of its range.
+
+        See Also
+        --------
+        random.f, random.noncentral_f, random.standard_t, random.chisquare
 
         Examples
         --------
@@ -203,6 +211,10 @@ class GammaFamily(Draws):
         ValueError
             For a scalar parameter out of its range.
 
+        See Also
+        --------
+        random.standard_t, random.chisquare, random.noncentral_chisquare, random.f
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -239,6 +251,10 @@ class GammaFamily(Draws):
         ValueError
             For a scalar that is not positive.
 
+        See Also
+        --------
+        random.chisquare, random.noncentral_chisquare, random.f, random.noncentral_f, random.standard_normal
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -274,6 +290,10 @@ class GammaFamily(Draws):
         ------
         ValueError
             For a scalar parameter that is not positive.
+
+        See Also
+        --------
+        random.dirichlet, random.gamma, random.chisquare
 
         Examples
         --------

@@ -46,6 +46,10 @@ class Inversion(Draws):
         ValueError
             For a negative scalar.
 
+        See Also
+        --------
+        random.laplace, random.weibull, random.rayleigh, random.pareto
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -78,6 +82,10 @@ class Inversion(Draws):
         ------
         ValueError
             For a negative scalar `scale`.
+
+        See Also
+        --------
+        random.weibull, random.rayleigh, random.pareto, random.exponential
 
         Examples
         --------
@@ -191,6 +199,10 @@ class Inversion(Draws):
         ValueError
             For a negative scalar.
 
+        See Also
+        --------
+        random.pareto, random.exponential, random.laplace, random.weibull
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -263,6 +275,10 @@ class Inversion(Draws):
         ValueError
             For a scalar that is not positive.
 
+        See Also
+        --------
+        random.exponential, random.laplace, random.weibull, random.rayleigh
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -295,6 +311,10 @@ class Inversion(Draws):
         ValueError
             For a scalar that is not positive.
 
+        See Also
+        --------
+        random.triangular, random.uniform
+
         Examples
         --------
         >>> rng = cp.random.default_rng(1)
@@ -318,6 +338,10 @@ class Inversion(Draws):
         Returns
         -------
         ndarray
+
+        See Also
+        --------
+        random.standard_t, random.standard_normal
 
         Examples
         --------
