@@ -159,8 +159,7 @@ def laplacian(
     array([[ 2., -2.],
            [-2.,  2.]])
     """
-    is_sparse = isinstance(csgraph, Sparse)
-    dense = csgraph if is_sparse else array(csgraph)
+    dense = csgraph if isinstance(csgraph, Sparse) else array(csgraph)
     if len(dense.shape) != 2 or dense.shape[0] != dense.shape[1]:
         raise ValueError("csgraph must be a square matrix or array")
     if form not in ("array", "function", "lo"):
@@ -171,7 +170,7 @@ def laplacian(
     name = str(dense.dtype)
     if normed and dtypes.kind(name) in "biu":
         name = "float64"
-    graph = astype(dense.toarray() if is_sparse else dense, name)
+    graph = astype(dense.toarray() if isinstance(dense, Sparse) else dense, name)
     if symmetrized:
         graph = graph + cp.conj(graph.T)
     graph = graph * (1 - cp.eye(n, dtype=graph.dtype))
