@@ -185,7 +185,7 @@ def laplacian(
     found = found * (1 - cp.eye(n, dtype=found.dtype)) + cp.diag(diagonal)
     if dtype is not None:
         found, degrees = found.astype(dtype), degrees.astype(dtype)
-    result = csgraph._class("coo")(found) if is_sparse else found
+    result = csgraph._class("coo")(found) if isinstance(dense, Sparse) else found
     return (result, degrees) if return_diag else result
 
 
