@@ -99,8 +99,8 @@ def test_cupys_vectorize() -> None:
     np.testing.assert_array_equal(result.get(), [2.5, 2.5, 2.5, 3, 4])
     assert cp.vectorize(lambda a: a * 2, otypes="f")(np.arange(3)).dtype == np.float32
     assert cp.vectorize(["float32(float32)"], target="cuda")(lambda a: a + 1)(np.float32(1)) == 2
-    with pytest.raises(NotImplementedError, match="excluded"):
-        cp.vectorize(abs, excluded={0})
+    scaled = cp.vectorize(lambda x, factors: x * sum(factors), excluded={1})
+    np.testing.assert_array_equal(scaled(cp.arange(3), [1, 2]).get(), [0, 3, 6])
 
 
 # --- generalized ufuncs

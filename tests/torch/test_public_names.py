@@ -53,6 +53,20 @@ def test_placeholders_raise_when_used(path: str) -> None:
         module.no_such_name  # noqa: B018 - it raises
 
 
+def test_imports_of_modules_keep_functions_of_the_same_name() -> None:
+    for path in _further_names.MODULES:
+        owner, _, name = path.rpartition(".")
+        before = _found(owner, name)
+        importlib.import_module(f"cuprous.torch.{path}")
+        if before is not None:
+            assert _found(owner, name) is before
+    assert callable(torch.autograd.gradcheck) and callable(torch.nn.utils.weight_norm)
+
+
+def _found(owner: str, name: str) -> Any:
+    return getattr(importlib.import_module(f"cuprous.torch.{owner}".rstrip(".")), name, None)
+
+
 def test_modules_have_the_names_of_the_packages_around_them() -> None:
     for path, name in (
         ("functional", "einsum"),

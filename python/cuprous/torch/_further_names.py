@@ -175,7 +175,7 @@ NAMES: dict[str, str] = {
     "autograd.function": "BackwardCFunction FunctionMeta InplaceFunction NestedIOFunction",
     "autograd.grad_mode": "set_multithreading_enabled",
     "autograd.graph": (
-        "GradientEdge allow_mutation_on_saved_tensors get_gradient_edge increment_version saved_tensors_hooks "
+        "GradientEdge allow_mutation_on_saved_tensors get_gradient_edge saved_tensors_hooks "
         "set_warn_on_accumulate_grad_stream_mismatch"
     ),
     "autograd.profiler": "KinetoStepTracker MemRecordsAcc parse_nvprof_trace",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -133,6 +134,11 @@ def complete(module: ModuleType, path: str) -> None:
     vars(module)["__getattr__"] = getattr_
     if path in _PACKAGES:
         vars(module).setdefault("__path__", [])
+    for child in _further_names.MODULES:
+        if child.rpartition(".")[0] == path and (inner := find(child)) is not None:
+            # Known already, so that its import does not replace a function of the same name in the package.
+            inner.__dict__["__spec__"] = ModuleSpec(f"cuprous.torch.{child}", None)
+            sys.modules.setdefault(f"cuprous.torch.{child}", inner)
 
 
 __all__ = ["INCOMPLETE", "UnsupportedError", "complete", "find", "get", "unsupported_name"]
