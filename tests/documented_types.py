@@ -153,7 +153,7 @@ def described(value: Any) -> dict[str, str]:
 
 def _codes(value: Any) -> Iterator[tuple[CodeType, inspect.Signature]]:
     """Returns the code that a call runs, with its parameters; also that behind decorators."""
-    for found in (value.__init__, value.__new__) if isinstance(value, type) else (value,):
+    for found in [getattr(value, name) for name in ("__init__", "__new__")] if isinstance(value, type) else [value]:
         function = getattr(found, "__func__", found)
         while function is not None:
             if isinstance(code := getattr(function, "__code__", None), CodeType):
