@@ -91,7 +91,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd test-amd-all bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
         lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
@@ -272,12 +272,22 @@ AMD       ?= gfx90a|gfx942|gfx1030|gfx1100|gfx1201
 HIP_PATH  ?= /usr
 HIP_CLANG ?= $(firstword $(wildcard $(HIP_PATH)/lib/llvm-19/bin/clang++) clang++-19)
 AMD_TESTS ?= tests/test_tour.py tests/kernels tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_training.py
+AMD_CACHE ?= build/kernels
 test-amd: $(TEST_READY)
 	@if ! command -v $(or $(HIP_CLANG),true) > /dev/null || [ ! -e $(HIP_PATH)/include/hip/hip_runtime.h ]; then \
 	  echo "test-amd: skipped, no compiler for AMD: apt-get install clang-19 libamdhip64-dev"; exit 0; fi; \
-	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CACHE_DIR=$(abspath build/kernels) \
-	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
+	CUPROUS_CHECK_CUDA='$(AMD)' CUPROUS_CHECK_TYPES=$(AMD_TYPES) CUPROUS_CACHE_DIR=$(abspath $(AMD_CACHE)) \
+	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(AMD_RECORD) $(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
 	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' $(JOBS)
+
+# The same for all kernels of these folders, which are those that NVRTC compiles in `make test`. Kernels that differ in their dtypes alone
+# are compiled for the first ones (TYPES= for all). Each is compiled anew: the table has the compiler's time (tests/amd.py).
+AMD_ALL := tests/arrays tests/inputs tests/kernels tests/random tests/scipy tests/torch $(filter-out tests/test_cuda_code.py, $(wildcard tests/test_*.py))
+test-amd-all: $(VENV)/.dev
+	rm -rf build/amd; mkdir -p build/amd
+	$(MAKE) test-amd AMD_TESTS='$(AMD_ALL)' AMD_TYPES=$(TYPES) AMD_CACHE=build/amd/kernels \
+	  AMD_RECORD='$(abspath $(PY)) $(abspath tests/amd.py) $(abspath build/amd/compiled.jsonl)'; \
+	status=$$?; $(PY) tests/amd.py build/amd/compiled.jsonl; exit $$status
 
 # The same programs under ThreadSanitizer (nightly): a barrier that a generated kernel lacks is a data race.
 test-races: $(TEST_READY) build/sim/.built
