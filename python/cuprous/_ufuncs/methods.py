@@ -280,10 +280,10 @@ def resolve_dtypes(
 
     Parameters
     ----------
-    dtypes : tuple of dtypes
+    dtypes : tuple
         The dtypes of the operands and results; `int`, `float` or `complex` for a Python number, None for a result that
         is not given.
-    signature : tuple of dtypes, optional
+    signature : tuple, optional
         Dtypes that are required.
     casting : str, optional
         The rule for casts, by default "same_kind".

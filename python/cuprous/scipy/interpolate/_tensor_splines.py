@@ -137,8 +137,8 @@ class NdBSpline:
         keep = self.extrapolate if extrapolate is None else bool(extrapolate)
         return _evaluated(knots, degrees, values, flat, keep).reshape(*points.shape[:-1], *self.c.shape[ndim:])
 
-    @classmethod
-    def design_matrix(cls, xvals: Any, t: Any, k: Any, extrapolate: bool = True) -> csr_array:
+    @staticmethod
+    def design_matrix(xvals: Any, t: Any, k: Any, extrapolate: bool = True) -> csr_array:
         """Returns the values of all products of B-splines at some points.
 
         Parameters

@@ -65,7 +65,7 @@ def lombscargle(
     --------
     >>> t = cp.asarray([0.0, 0.5, 1.1, 1.8, 2.2])
     >>> cp.scipy.signal.lombscargle(t, cp.sin(3 * t), [1.0, 3.0], normalize=True).round(3)
-    array([0.072, 1.   ])
+    array([0.165, 1.   ])
     """
     x, y, freqs = (convert(a, "float64") for a in (x, y, freqs))
     weights = cp.ones_like(y) if weights is None else convert(weights, "float64")

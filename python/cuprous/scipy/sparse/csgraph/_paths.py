@@ -181,7 +181,7 @@ def dijkstra(
         Whether the node before the last of each path is returned.
     unweighted : bool, default False
         Whether each edge has length 1.
-    limit : float, default inf
+    limit : float, optional
         Paths that are longer count as none.
     min_only : bool, default False
         Not supported.
