@@ -8,6 +8,7 @@ from typing import Any
 
 from cuprous._common.arguments import ArrayLike, array, ndarray
 from cuprous._common.casting import astype
+from cuprous._common.operands import on_array_device
 from cuprous._functions.creation import zeros
 from cuprous._functions.elementwise import where
 from cuprous._functions.manipulation import swapaxes
@@ -88,6 +89,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     return found, pivots
 
 
+@on_array_device
 def lu_solve(lu_and_piv: tuple[ArrayLike, ArrayLike], b: ArrayLike, trans: int = 0, overwrite_b: bool = False,
              check_finite: bool = True) -> ndarray:  # fmt: skip
     """Returns X with A X = b for the square matrix A whose decomposition `lu_factor` returned.

@@ -79,6 +79,7 @@ def csgraph_from_dense(
     return csr_array(coo_array((dense[row, column], (row, column)), (n, n)))
 
 
+@on_data_device
 def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> ndarray:
     """Returns a graph as a dense array. Of several edges between two nodes the shortest is taken.
 

@@ -68,17 +68,19 @@ class SuperLU:
         order = np.arange(self.shape[0])
         for i, other in enumerate(self._pivots.get().tolist()):
             order[[i, other]] = order[[other, i]]
-        return array(np.argsort(order).astype(np.int32))
+        return cp.asarray(np.argsort(order).astype(np.int32), device=self._factors.device)
 
     @property
     def perm_c(self) -> ndarray:
         """The order of the columns, which are not exchanged."""
-        return cp.arange(self.shape[1], dtype="int32")
+        return cp.arange(self.shape[1], dtype="int32", device=self._factors.device)
 
     @property
     def L(self) -> Any:
         """The lower triangular factor, with a diagonal of ones."""
-        return self._csc(cp.tril(self._factors, -1) + cp.eye(self.shape[0], dtype=self._factors.dtype))
+        return self._csc(
+            cp.tril(self._factors, -1) + cp.eye(self.shape[0], dtype=self._factors.dtype, device=self._factors.device)
+        )
 
     @property
     def U(self) -> Any:
