@@ -121,6 +121,8 @@ _add("coo_matrix csc_array csc_matrix csr_matrix tril triu", "scalar", prefix="s
 _add("diags diags_array", "one by one", "integers", prefix="sparse.")
 _add("linalg.aslinearoperator", "scalar", "empty", prefix="sparse.")
 _add("linalg.gmres", "nan", "inf", prefix="sparse.")
+# A dense triangular matrix is solved in blocks, where NaN and infinity reach other rows.
+_add("linalg.spsolve_triangular", "nan", "inf", prefix="sparse.")
 _add("linalg.minres", "complex64", prefix="sparse.")
 _add("linalg.lsmr", "complex", "complex64", prefix="sparse.")  # SciPy's takes no complex matrix and real vector
 _add("linalg.eigsh", "scalar", "one by one", prefix="sparse.")

@@ -77,6 +77,7 @@ def test_factors(trans: str, dtype: str) -> None:
     rng = np.random.default_rng(3)
     a = GENERAL.toarray().astype(dtype) + (1j * rng.normal(size=(N, N)) if dtype == "complex128" else 0)
     ours, theirs = linalg.splu(sparse.csc_array(a)), scipy_linalg.splu(scipy_sparse.csc_array(a))
+    assert isinstance(ours, linalg.SuperLU)
     for b in (np.ones(N), rng.normal(size=(N, 3))):
         np.testing.assert_allclose(
             ours.solve(cp.asarray(b), trans).get(), theirs.solve(b.astype(dtype), trans), rtol=1e-8

@@ -183,7 +183,7 @@ def laplacian(
         diagonal, degrees = 1 - alone.astype(graph.dtype), roots
     else:
         found, diagonal = -graph, degrees
-    found = found * (1 - cp.eye(n, dtype=found.dtype)) + cp.diag(diagonal)
+    found = found * (1 - cp.eye(n, dtype=found.dtype)) + astype(cp.diag(diagonal), found.dtype_name)
     if dtype is not None:
         found, degrees = found.astype(dtype), degrees.astype(dtype)
     result = csgraph._class("coo")(found) if isinstance(dense, Sparse) else found

@@ -166,7 +166,8 @@ def splu(
     array([1. , 0.5])
     """
     factors, pivots = lu_factor(_dense("splu", A), check_finite=False)
-    if bool((cp.diagonal(factors) == 0).any()):
+    pivot = cp.diagonal(factors)
+    if not bool((cp.isfinite(pivot) & (pivot != 0)).all()):  # as SciPy says it of NaN and infinity too
         raise RuntimeError("Factor is exactly singular")
     return SuperLU(factors, pivots, A.nnz, A._class("csc"))
 
