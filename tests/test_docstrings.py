@@ -170,6 +170,9 @@ def exported(module: Any) -> list[str]:
     """Returns the public names of a module. Those of `torch` are more than what `import *` imports."""
     if module is not torch and hasattr(module, "__all__"):
         return list(module.__all__)
+    if module is torch:  # whatever the process has used of it by now
+        for name in torch._EXPORTS:
+            getattr(torch, name)
     found = [(name, value) for name, value in vars(module).items() if not name.startswith("_") and not ismodule(value)]
     return [name for name, value in found if module is torch or getattr(value, "__module__", "") == module.__name__]
 

@@ -50,6 +50,12 @@ def test_alternative_names_of_modules() -> None:
         assert importlib.import_module(f"cuprous.torch.{path}") is _found(path)
     assert torch.autograd.__spec__.name == "cuprous.torch.autograd"
     assert not hasattr(torch.distributed, "x")
-    for path in ("math", "jit.x", "optim.x", "nn.modules.x", "relu"):
+    for path in ("torch.sparse", "torch.nn.functional", "nn.utils.clip_grad.rnn", "optim.adam.lr_scheduler"):
+        found, name = (
+            importlib.import_module(f"cuprous.torch.{path}"),
+            path.replace("clip_grad.", "").replace("adam.", ""),
+        )
+        assert found is _found(name.removeprefix("torch.")) and found.__spec__.name == found.__name__
+    for path in ("math", "jit.x", "optim.x", "nn.modules.x", "relu", "torch.x", "optim.adam.x"):
         with pytest.raises(ModuleNotFoundError):
             importlib.import_module(f"cuprous.torch.{path}")

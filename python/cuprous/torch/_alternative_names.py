@@ -6,7 +6,9 @@ A package assigns such a module to an attribute, or it is a placeholder. The fin
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -39,10 +41,28 @@ class _Finder:
 _complete: set[str] = set()
 
 
+class _OfSecondName:
+    """Loads the submodule of a package that is also an attribute under a second name, such as `torch.torch.sparse`.
+    It is the same module, so that its classes and settings exist once."""
+
+    def __init__(self, first_name: str) -> None:
+        self._first_name = first_name
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leaves the module to `exec_module`, so that its own specification stays."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = import_module(self._first_name)
+
+
 class _Completer:
-    """Loads modules of `cuprous.torch` that have further names."""
+    """Loads modules of `cuprous.torch` that have further names, and those of packages under a second name."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        package, _, child = fullname.rpartition(".")
+        parent = sys.modules.get(package) if package.startswith("cuprous.torch.") else None
+        if parent is not None and parent.__name__ != package:
+            return _of_second_name(fullname, f"{parent.__name__}.{child}")
         name = fullname.removeprefix("cuprous.torch.")
         if not fullname.startswith("cuprous.torch.") or name not in _placeholders.INCOMPLETE:
             return None
@@ -58,6 +78,11 @@ class _Completer:
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
+
+
+def _of_second_name(fullname: str, first_name: str) -> ModuleSpec | None:
+    found = find_spec(first_name)
+    return found and ModuleSpec(fullname, _OfSecondName(first_name))  # type: ignore[arg-type]
 
 
 def complete_loaded() -> None:

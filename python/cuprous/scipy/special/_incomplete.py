@@ -5,8 +5,8 @@ only decrease. A few Newton steps bound the distance at which they fall below ex
 Gauss-Legendre rule with 32 points is exact to rounding on that interval; no iteration depends on the data. The factors
 use Stirling's series, so that nothing of the size of the parameters cancels. Everything is computed in float64.
 Relative errors of the smaller of function and complement: about 1e-13 for parameters between 1 and 1e4, 1e-11 up to 1e8
-(where SciPy's own reach 1e-5); for parameters below 1 the complement has an absolute error of 1e-16. Equation numbers
-are those of the NIST Digital Library of Mathematical Functions (DLMF).
+(where SciPy's own reach 1e-5). Where a parameter below 1/2 makes the complement small too, that is a series. Equation
+numbers are those of the NIST Digital Library of Mathematical Functions (DLMF).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from cuprous.scipy.special._function import in_double, ndarray
 
 _map = _core.map
 _FALL, _RAISED = 38.0, 4
+#: The factors of z**-13, ..., z**-1 in log gamma(z) (DLMF 5.11.1).
+_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 @cache
@@ -78,8 +80,8 @@ def stirling(z: ndarray) -> ndarray:
     big = _map("maximum", z, 10.0)
     inverse = 1.0 / big
     square = inverse * inverse
-    series: Any = 1.0 / 156.0
-    for term in (-691.0 / 360360.0, 1.0 / 1188.0, -1.0 / 1680.0, 1.0 / 1260.0, -1.0 / 360.0, 1.0 / 12.0):
+    series: Any = 0.0
+    for term in _STIRLING:
         series = series * square + term
     small = _map("minimum", z, 10.0)
     direct = _map("gammaln", small) - ((small - 0.5) * _map("log", small) - small + 0.5 * math.log(2.0 * math.pi))
@@ -105,6 +107,47 @@ def gamma_density(a: ndarray, x: ndarray) -> ndarray:
     return _map("exp", exponent) * _map("sqrt", a * (0.5 / math.pi))
 
 
+def _log_gamma_step(b: ndarray, a: ndarray) -> ndarray:
+    """Computes log(gamma(b + a) / gamma(b)) for b > 0 and 0 < a <= b: by DLMF 5.5.1 with b raised by 10, then by
+    Stirling's series (5.11.1). Every term is a small multiple of a, so that the relative error is small for small a."""
+    raised = b + 10.0
+    log = _map("log1p", a / raised)
+    inverse = 1.0 / raised
+    found = (raised - 0.5) * log + a * (_map("log", raised + a) - 1.0)
+    power = inverse
+    for k, factor in enumerate(reversed(_STIRLING)):
+        found = found + factor * power * _map("expm1", log * -(2.0 * k + 1.0))
+        power = power * inverse * inverse
+    for k in range(10):
+        found = found - _map("log1p", a / (b + float(k)))
+    return found
+
+
+def _complement(log_factor: ndarray, a: ndarray, total: ndarray) -> ndarray:
+    """Computes 1 - exp(log_factor) (1 + a total)."""
+    return -_map("expm1", log_factor) - _map("exp", log_factor) * (a * total)
+
+
+def _small_gamma_complement(a: ndarray, x: ndarray) -> ndarray:
+    """Computes Q(a, x) for 0 < a < 1/2 and x <= 1.1 by the series of P (DLMF 8.7.1): 1 - P would lose all digits."""
+    power, total = -x, -x / (a + 1.0)
+    for n in range(2, 20):
+        power = power * x * (-1.0 / n)
+        total = total + power / (a + float(n))
+    return _complement(a * _map("log", x) - _log_gamma_step(a * 0.0 + 1.0, a), a, total)
+
+
+def _small_beta_complement(a: ndarray, b: ndarray, x: ndarray) -> ndarray:
+    """Computes 1 - I_x(a, b) for 0 < a < 1/2, x <= 1/8 and b x <= 1/8 by the series of I (DLMF 8.17.7)."""
+    power = x * (1.0 - b)
+    total = power / (a + 1.0)
+    for n in range(2, 19):
+        power = power * x * (float(n) - b) * (1.0 / n)
+        total = total + power / (a + float(n))
+    log = a * _map("log", x) - _log_gamma_step(a * 0.0 + 1.0, a) + _log_gamma_step(b, a)
+    return _complement(log, a, total)
+
+
 def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
     """Returns P(a, x) and Q(a, x) for finite a, x > 0; the smaller of the two is accurate."""
     lower = x <= _map("maximum", a, 1.1)
@@ -125,7 +168,9 @@ def gamma_pair(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
     q = factor * area(
         lambda s, r, v: r * s - v * _map("expm1", s), lambda s, r, v: r - v * _map("exp", s), bound, 4, a, high
     )
-    return where(lower, p, _rest(q)), where(lower, _rest(p), q)
+    small = both(a < 0.5, x <= 1.1)
+    series = _small_gamma_complement(where(small, a, 0.25), where(small, x, 1.0))
+    return where(lower, p, _rest(q)), where(small, series, where(lower, _rest(p), q))
 
 
 def _gamma_ends(a: ndarray, x: ndarray, value: ndarray, at_zero: float) -> ndarray:
@@ -179,7 +224,11 @@ def beta_density(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> ndarray:
 
 def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, ndarray]:
     """Returns I_x(a, b) and its complement, for a, b, x, y > 0 and y = 1 - x; the smaller of the two is accurate."""
-    swapped = x * b > a * y
+    # Where a parameter is small, the other tail has a long flat beginning; the complement of this one is a series.
+    first = both(a < 0.5, a <= b * 0.125, x * _map("maximum", b, 1.0) <= 0.125)
+    second = both(b < 0.5, b <= a * 0.125, y * _map("maximum", a, 1.0) <= 0.125)
+    small = either(first, second)
+    swapped = where(small, second, x * b > a * y)
     a, b = where(swapped, b, a), where(swapped, a, b)
     x, y = where(swapped, y, x), where(swapped, x, y)
     raised = a + float(_RAISED)  # by DLMF 8.17.20
@@ -204,7 +253,9 @@ def beta_pair(a: ndarray, b: ndarray, x: ndarray, y: ndarray) -> tuple[ndarray, 
     for k in range(_RAISED, 0, -1):
         part = 1.0 + part * x * (a + b + (k - 1.0)) / (a + float(k))
     part = part * beta_density(a, b, x, y) / a
-    return where(swapped, _rest(part), part), where(swapped, part, _rest(part))
+    series = _small_beta_complement(where(small, a, 0.25), where(small, b, 2.0), where(small, x, 0.1))
+    rest = where(small, series, _rest(part))
+    return where(swapped, rest, part), where(swapped, part, rest)
 
 
 def _unit(x: ndarray) -> ndarray:

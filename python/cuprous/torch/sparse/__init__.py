@@ -132,11 +132,11 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
 
     Parameters
     ----------
-    compressed : Tensor
+    compressed : array_like
         The offset of each of the {major[0]} among the values, and the number of values.
-    plain : Tensor
+    plain : array_like
         The {major[1]} of the values.
-    values : Tensor
+    values : array_like
         The values.
     size : int or sequence of ints, optional
         The shape, by default the smallest one that has the indices, which are read for it.
@@ -180,11 +180,11 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
 
     Parameters
     ----------
-    compressed_indices : Tensor
+    compressed_indices : array_like
         The offsets of the rows or columns.
-    plain_indices : Tensor
+    plain_indices : array_like
         The columns or rows of the values.
-    values : Tensor
+    values : array_like
         The values.
     size : int or sequence of ints, optional
         The shape.
@@ -539,7 +539,7 @@ def smm(input: Any, mat: Tensor) -> SparseTensor:
 
     Parameters
     ----------
-    input : Tensor
+    input : SparseTensor
         A sparse matrix.
     mat : Tensor
         A dense matrix.
@@ -563,9 +563,9 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
 
     Parameters
     ----------
-    input : Tensor
+    input : SparseTensor
         A sparse matrix.
-    mat1 : Tensor
+    mat1 : SparseTensor
         A sparse matrix.
     mat2 : Tensor
         A dense matrix.
