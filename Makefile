@@ -43,10 +43,12 @@ DEVICE   ?= cpu
 # Processes of pytest: each begins with a part of the list, so that tests of a file share what it compiles, and takes from the
 # others when it is done.
 JOBS     ?= -n auto --dist worksteal
-PTX      ?= compute_80|compute_90|compute_100
+# Targets of NVRTC's first part, which checks names, types and syntax; and of the suite's kernels, of which every nineteenth is
+# compiled to machine code.
+PARSED   ?= lto_80|lto_90|lto_100
 # For how many combinations of dtypes a kernel of one structure is compiled, in each process of tests; all if empty.
 TYPES    ?= 1
-TARGETS  ?= compute_80|compute_90|compute_100|compute_80|compute_90|compute_100|sm_90
+TARGETS  ?= $(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|sm_90
 CARGO    ?= cargo
 # The Python that has PyTorch; on a GPU machine mostly PYTHON itself.
 TORCH    ?= $(abspath .torch/bin/python)
@@ -235,14 +237,14 @@ test-rust: $(VENV)/.dev
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(CARGO) test $(CHECKED) --workspace --tests --quiet
 
 # Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
-# one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every seventh one goes on to machine code.
-# TARGETS=sm_80,sm_90,sm_100 makes machine code for all, in five times the time (nightly). tests/inputs runs everything in many layouts of
-# the same kinds of kernel: for these NVRTC is enough. Kernels that differ in their dtypes alone are compiled for the first
+# one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every nineteenth one goes on to machine code.
+# TARGETS=sm_80,sm_90,sm_100 makes machine code for all (nightly). tests/inputs runs everything in many layouts of
+# the same kinds of kernel: for these NVRTC's first part is enough. Kernels that differ in their dtypes alone are compiled for the first
 # ones (nightly for all: TYPES=), because the tests in Rust compile each function and routine for every dtype.
 test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/ported --ignore=tests/inputs $(JOBS)
-	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
+	CUPROUS_CHECK_CUDA='$(PARSED)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests/inputs $(JOBS)
 
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
@@ -307,7 +309,7 @@ test-bounds: $(TEST_READY) build/sim/.built
 # clients.md, cluster.md and from-pandas-polars-cudf.md use these libraries; test-python runs the others. Docstrings are read
 # twice, because half of the modules that need other libraries are missing there.
 test-clients: $(CLIENTS_READY)
-	CUPROUS_CHECK_CUDA='$(PTX)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
+	CUPROUS_CHECK_CUDA='$(PARSED)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" \
 	SCIPY_ARRAY_API=1 CUPROUS_ALL_EXAMPLES=1 $(ENV) $(PY) -m pytest tests/clients tests/frames tests/ported --ignore=tests/clients/test_host.py \
 	'tests/test_docs.py::test_examples[clients.md]' 'tests/test_docs.py::test_examples[cluster.md]' \
 	'tests/test_docs.py::test_examples[from-pandas-polars-cudf.md]' tests/test_docs.py::test_no_example_of_a_client_is_left_out \

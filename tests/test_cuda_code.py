@@ -2,10 +2,11 @@
 
 `make test` runs the whole suite with CUPROUS_CHECK_CUDA: the CPU device then compiles what a GPU would run, and a test
 whose kernel does not compile fails (or the last one of its module, with an error that names it: kernels are compiled
-by the sixteen). Each kernel of each test is compiled for sm_80, sm_90 or sm_100, by its code, since each takes about
-20 ms of a core (2026-11-21); `make test TARGETS=sm_80,sm_90,sm_100` compiles it for all three, as is done here for
-random programs. Left out are the few thousand random programs of `test_fuzz.py`, with some ten kernels a program; 60
-programs stand for them here. So does the tour, for a pytest without that variable.
+by the sixteen; those of another process at its end, which then has status 1). Each kernel of each test is compiled
+for compute capability 8.0, 9.0 or 10.0, by its code, and most by the compiler's first part only: that takes 4 to 6 ms
+of a core, and machine code 30 to 40 (2026-11-28). `make test TARGETS=sm_80,sm_90,sm_100` makes machine code for all
+three, as is done here for random programs. Left out are the few thousand random programs of `test_fuzz.py`, with some
+ten kernels a program; 60 programs stand for them here. So does the tour, for a pytest without that variable.
 A GPU cuts programs at a few places where a CPU does not (after large whole-array routines), so it may need others.
 """
 
@@ -43,13 +44,31 @@ def test_kernels_of_the_tour_compile() -> None:
 
 def test_code_grows_linearly_with_integer_divisions(tmp_path: Path) -> None:
     """NVVM copied the code after each division: 36 KB for two, 360 KB and 24 s for four, minutes for six."""
-    code = "import cuprous as cp; x = cp.arange(1000)\nfor _ in range({}): x = x % (x // 3 + 1)\nint(x.sum())"
+    code = (
+        "import cuprous as cp; cp._core.check_in_batches(1); x = cp.arange(1000)\n"
+        "for _ in range({}): x = x % (x // 3 + 1)\nint(x.sum())"
+    )
     sizes = []
     for divisions in (2, 4):
         folder = tmp_path / str(divisions)
         checked(["-c", code.format(divisions)], "sm_90", CUPROUS_CACHE_DIR=str(folder))
         sizes.append(max(path.stat().st_size for path in folder.glob("*.cubin")))
     assert sizes[1] < 2.5 * sizes[0], sizes
+
+
+@pytest.mark.nvrtc
+def test_kernels_of_other_processes_are_compiled_at_their_end(tmp_path: Path) -> None:
+    """A process of few kernels, which has computed its results by then."""
+    program = tmp_path / "program.py"
+    program.write_text("import cuprous as cp\nassert (cp.arange(5) * 2.5).sum() == 25\n")
+    spawned = (
+        "import multiprocessing, runpy; process = multiprocessing.get_context('spawn').Process(target=runpy.run_path, "
+        f"args=({str(program)!r},)); process.start(); process.join(); raise SystemExit(process.exitcode)"
+    )
+    for arguments in ([str(program)], ["-c", spawned]):
+        checked(arguments, "lto_90", CUPROUS_CACHE_DIR=str(tmp_path / "good"))
+        with pytest.raises(AssertionError, match="value for --gpu-architecture"):
+            checked(arguments, "lto_7", CUPROUS_CACHE_DIR=str(tmp_path / "wrong"))
 
 
 @pytest.mark.nvrtc

@@ -84,3 +84,34 @@ a = cp.arange(3)
 print(torch.version.hip, torch.version.cuda, _core.get_device(), a.__dlpack_device__())
 """
     assert run(code, tmp_path, hip=True)[0] == ["5.4 None hip:0 (10, 0)"]
+
+
+def test_names_of_templates(tmp_path: Path) -> None:
+    """hiprtc says how the linker knows a kernel, also where the code comes from the disk."""
+    code = """
+import cuprous as cp
+from cuprous import _core
+from cuprous.pycuda import compiler
+_core.set_device({device!r})
+twice = "template <class T> __global__ void twice(T* x) {{ x[threadIdx.x] *= 2; }}"
+for _ in range(2):
+    module = cp.RawModule(code=twice, name_expressions=["twice<float>", "twice<int>"])
+    x, y = cp.arange(4, dtype=cp.int32), cp.arange(3, dtype=cp.float32)
+    module.get_function("twice<int>")((1,), (4,), (x,))
+    module.get_function("twice<float>")((1,), (3,), (y,))
+    print(x.tolist(), y.tolist())
+for wrong in (
+    lambda: cp.RawModule(code=twice, backend="nvcc").compile(),
+    lambda: compiler.compile(twice, target="ptx", no_extern_c=True),
+    lambda: compiler.DynamicSourceModule(twice, no_extern_c=True),
+):
+    try:
+        wrong()
+    except Exception as error:
+        print(type(error).__name__, str(error))
+"""
+    *values, nvcc, ptx, link = run(code, tmp_path, hip=True)[0]
+    assert values == ["[0, 2, 4, 6] [0.0, 2.0, 4.0]"] * 2
+    assert nvcc.startswith("NotImplementedError") and "hiprtc" in nvcc
+    assert ptx.startswith("NotImplementedError") and "no PTX" in ptx
+    assert link.startswith("CompileError") and "cannot be linked" in link

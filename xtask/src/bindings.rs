@@ -122,6 +122,8 @@ const NVRTC: Library = Library {
         "nvrtcGetCUBIN",
         "nvrtcGetProgramLogSize",
         "nvrtcGetProgramLog",
+        "nvrtcAddNameExpression",
+        "nvrtcGetLoweredName",
     ],
     types: &[],
     opaque: &[],

@@ -55,7 +55,7 @@ impl CacheKey {
         add(options.arch.as_bytes());
         add(nvrtc.as_bytes());
         add(&[COMPILE_REVISION, options.fmad.into(), options.fast_compile.into(), options.user_source.into()]);
-        options.extra.iter().for_each(|argument| add(argument.as_bytes()));
+        options.extra.iter().chain(&options.expressions).for_each(|argument| add(argument.as_bytes()));
         CacheKey(hash.finalize().into())
     }
 

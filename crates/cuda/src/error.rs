@@ -9,7 +9,7 @@ use cuprous_cuda_sys::driver::CUresult;
 pub type Result<T> = std::result::Result<T, CudaError>;
 
 /// Converts an error to the engine's error type.
-pub(crate) fn translate(error: CudaError) -> cuprous_core::Error {
+pub fn translate(error: CudaError) -> cuprous_core::Error {
     let message = error.to_string();
     match error {
         CudaError::OutOfMemory { .. } => cuprous_core::Error::memory(message),

@@ -19,7 +19,8 @@ const HEADER: &str = include_str!("prelude/hip.cuh");
 /// # Errors
 /// hiprtc is not installed, an option has no counterpart, or the source has errors.
 pub(crate) fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
-    compile_with(sys::hiprtc()?, &unit(source, name), (name, source), &arguments(options)?, true)
+    let (unit, arguments) = (unit(source, name), arguments(options)?);
+    compile_with(sys::hiprtc()?, &unit, (name, source), &arguments, &options.expressions, true)
 }
 
 /// Returns a string that identifies the compiler and the header.
@@ -112,7 +113,7 @@ pub(crate) fn compile_by_clang(command: &str, source: &str, name: &str, options:
         return Err(refused((name, source), log, output.status.to_string()));
     }
     written.map_err(failed)?;
-    Ok(Compiled { cubin: Vec::new(), log })
+    Ok(Compiled { cubin: Vec::new(), log, names: Vec::new() })
 }
 
 /// Returns a string that identifies a clang and the header.
@@ -159,5 +160,13 @@ mod tests {
         let error = compile(&source.replace("*x =", "*y ="), "store.cu", &CompileOptions::new("gfx90a"));
         let text = error.expect_err("y is undeclared").to_string();
         assert!(text.contains(">    2 |   *y"), "{text}");
+        let template = "template <class T> __global__ void twice(T* x) { x[threadIdx.x] *= 2; }";
+        let expressions = vec![String::from("twice<float>"), String::from("twice<int>")];
+        let options = CompileOptions { expressions, user_source: true, ..CompileOptions::new("gfx90a") };
+        let compiled = compile(template, "twice.cu", &options).expect("sound");
+        assert_eq!(compiled.names, ["_Z5twiceIfEvPT_", "_Z5twiceIiEvPT_"]);
+        for name in &compiled.names {
+            assert!(compiled.cubin.windows(name.len()).any(|text| text == name.as_bytes()), "{name}");
+        }
     }
 }

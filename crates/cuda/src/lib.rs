@@ -44,6 +44,7 @@ pub fn source(program: &cuprous_plan::Program) -> String {
 }
 
 pub use checker::Checker;
+pub use compiler::{compile_user, identity as compiler_identity};
 pub use device::CudaDevice;
 pub use error::{CudaError, Result};
 pub use status::{Property, device_count, hip_version, properties, set_library_roots, set_sites, unusable_reason};

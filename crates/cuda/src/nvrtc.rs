@@ -16,7 +16,8 @@ use crate::error::{CudaError, Result};
 /// Options of a compilation. All of them are part of the cache key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompileOptions {
-    /// The target, such as `sm_90` or `sm_90a`; `best_arch` picks one for a device. `compute_90` compiles to PTX only.
+    /// The target, such as `sm_90` or `sm_90a`; `best_arch` picks one for a device. `compute_90` compiles to PTX only, and
+    /// `lto_90` only to the intermediate code for linking: everything but the optimizer.
     pub arch: String,
     /// Lets a multiplication and an addition become one instruction with one rounding (FMA). Off if results must equal
     /// NumPy's.
@@ -27,13 +28,22 @@ pub struct CompileOptions {
     pub fast_compile: bool,
     /// The source is a user's, which may include any header. `extra` overrides our defaults.
     pub user_source: bool,
+    /// Names such as `sum<float>`, which instantiate templates and are wanted as the linker knows them.
+    pub expressions: Vec<String>,
 }
 
 impl CompileOptions {
     /// Returns the defaults for a target: `--fmad=true`, no extra options.
     #[must_use]
     pub fn new(arch: impl Into<String>) -> Self {
-        CompileOptions { arch: arch.into(), fmad: true, extra: Vec::new(), fast_compile: false, user_source: false }
+        CompileOptions {
+            arch: arch.into(),
+            fmad: true,
+            extra: Vec::new(),
+            fast_compile: false,
+            user_source: false,
+            expressions: Vec::new(),
+        }
     }
 
     /// Returns the maker of the target.
@@ -41,16 +51,19 @@ impl CompileOptions {
         Vendor::of_target(&self.arch)
     }
 
-    /// Returns true if the target is PTX, for which there is no cubin.
-    fn is_virtual(&self) -> bool {
-        self.arch.starts_with("compute_")
+    /// Returns true if the target is PTX or intermediate code, for which there is no cubin.
+    pub(crate) fn is_virtual(&self) -> bool {
+        is_virtual(&self.arch)
     }
 
     /// Returns the command line for this version of NVRTC.
     #[must_use]
     pub fn arguments(&self, nvrtc: (u32, u32)) -> Vec<String> {
         let has = |option: &str| self.extra.iter().any(|e| e.trim_start_matches('-').starts_with(option));
-        let mut list = vec![format!("--gpu-architecture={}", self.arch)];
+        let mut list = match self.arch.strip_prefix("lto_") {
+            Some(number) => vec![format!("--gpu-architecture=compute_{number}"), "-dlto".into()],
+            None => vec![format!("--gpu-architecture={}", self.arch)],
+        };
         if !(self.user_source && has("std")) {
             list.push("--std=c++17".into());
         }
@@ -71,6 +84,11 @@ impl CompileOptions {
     }
 }
 
+/// Returns true if code for a target is not machine code.
+pub(crate) fn is_virtual(target: &str) -> bool {
+    target.starts_with("compute_") || target.starts_with("lto_")
+}
+
 /// Compiled code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiled {
@@ -78,6 +96,8 @@ pub struct Compiled {
     pub cubin: Vec<u8>,
     /// The compiler's warnings; mostly empty.
     pub log: String,
+    /// The linker's names of [`CompileOptions::expressions`].
+    pub names: Vec<String>,
 }
 
 impl Compiled {
@@ -206,6 +226,15 @@ impl Program<'_> {
         Ok(String::from_utf8_lossy(&log).trim_end_matches(['\0', '\n']).to_owned())
     }
 
+    /// Returns the linker's name of an expression.
+    fn lowered(&self, expression: &CStr) -> Result<String> {
+        let mut name = std::ptr::null();
+        // SAFETY: the call writes the address of a string that lives as long as the program.
+        unsafe { call!(self.api, nvrtcGetLoweredName(self.raw, expression.as_ptr(), &raw mut name)) }?;
+        // SAFETY: as above.
+        Ok(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    }
+
     fn cubin(&self) -> Result<Vec<u8>> {
         let mut size = 0;
         // SAFETY: the call writes one size.
@@ -239,7 +268,8 @@ pub fn compile(source: &str, name: &str, options: &CompileOptions) -> Result<Com
 
 fn compile_once(source: &str, name: &str, options: &CompileOptions) -> Result<Compiled> {
     let api = sys::nvrtc()?;
-    compile_with(api, source, (name, source), &options.arguments(version()?), !options.is_virtual())
+    let (arguments, with_code) = (options.arguments(version()?), !options.is_virtual());
+    compile_with(api, source, (name, source), &arguments, &options.expressions, with_code)
 }
 
 /// Compiles a translation unit by an API like NVRTC's. `shown` are the name that messages have and the text whose lines
@@ -249,6 +279,7 @@ pub(crate) fn compile_with(
     unit: &str,
     shown: (&str, &str),
     arguments: &[String],
+    expressions: &[String],
     with_code: bool,
 ) -> Result<Compiled> {
     let (name, _) = shown;
@@ -258,11 +289,17 @@ pub(crate) fn compile_with(
     let arguments = arguments.iter().map(|argument| CString::new(argument.as_str()));
     let arguments = arguments.collect::<std::result::Result<Vec<_>, _>>().map_err(has_zero)?;
     let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+    let expressions = expressions.iter().map(|expression| CString::new(expression.as_str()));
+    let expressions = expressions.collect::<std::result::Result<Vec<_>, _>>().map_err(has_zero)?;
 
     let mut program = Program { api, raw: std::ptr::null_mut() };
     let none = std::ptr::null();
     // SAFETY: the strings end in a zero and live through the call, which copies them. No headers are passed.
     unsafe { call!(api, nvrtcCreateProgram(&raw mut program.raw, text.as_ptr(), title.as_ptr(), 0, none, none)) }?;
+    for expression in &expressions {
+        // SAFETY: the program was created above; the string lives longer than the program.
+        unsafe { call!(api, nvrtcAddNameExpression(program.raw, expression.as_ptr())) }?;
+    }
     let run = api.nvrtcCompileProgram.as_ref().map_err(|e| crate::driver::missing_symbol("nvrtcCompileProgram", e))?;
     // SAFETY: the program was created above; the options live through the call.
     let status = unsafe { run(program.raw, pointers.len() as i32, pointers.as_ptr()) };
@@ -271,7 +308,8 @@ pub(crate) fn compile_with(
         return Err(refused(shown, log, status_text(api, status)));
     }
     let cubin = if with_code { program.cubin()? } else { Vec::new() };
-    Ok(Compiled { cubin, log })
+    let names = expressions.iter().map(|expression| program.lowered(expression)).collect::<Result<_>>()?;
+    Ok(Compiled { cubin, log, names })
 }
 
 /// Returns the error of a source that a compiler refused.

@@ -69,7 +69,7 @@ pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Propert
     let (free, _) = driver::mem_info(context).map_err(translate)?;
     let version = driver::version().map_err(translate)?;
     let number = |n: u64| Property::Number(n);
-    Ok(vec![
+    let mut list = vec![
         ("name", Property::Text(info.name.clone())),
         ("uuid", Property::Text(info.uuid_text())),
         ("pciBusID", Property::Text(info.pci_bus_id.clone())),
@@ -91,5 +91,10 @@ pub fn properties(index: u32) -> cuprous_core::Result<Vec<(&'static str, Propert
         ("memoryBusWidth", number(info.memory_bus_bits.into())),
         ("integrated", number(info.integrated.into())),
         ("warpSize", number(32)),
-    ])
+    ];
+    if driver::vendor() == Vendor::Amd {
+        let target = driver::target(index as usize, info.compute_capability).map_err(translate)?;
+        list.push(("gcnArchName", Property::Text(target)));
+    }
+    Ok(list)
 }

@@ -41,6 +41,17 @@ forward! {
     hiprtcGetCode = nvrtcGetCUBIN(to: *mut c_char);
     hiprtcGetProgramLogSize = nvrtcGetProgramLogSize(to: *mut usize);
     hiprtcGetProgramLog = nvrtcGetProgramLog(to: *mut c_char);
+    hiprtcAddNameExpression = nvrtcAddNameExpression(expression: *const c_char);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hiprtcGetLoweredName(
+    program: *mut Program,
+    expression: *const c_char,
+    to: *mut *const c_char,
+) -> nvrtcResult {
+    // SAFETY: the caller passes a handle of `hiprtcCreateProgram`, a string and the address of a variable.
+    unsafe { nvrtc!(nvrtcGetLoweredName((*program).own, expression, to)) }
 }
 
 #[unsafe(no_mangle)]

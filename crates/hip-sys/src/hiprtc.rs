@@ -54,6 +54,8 @@ fn load(path: &Path) -> Result<NvrtcApi, libloading::Error> {
             nvrtcGetCUBIN: b"hiprtcGetCode\0",
             nvrtcGetProgramLogSize: b"hiprtcGetProgramLogSize\0",
             nvrtcGetProgramLog: b"hiprtcGetProgramLog\0",
+            nvrtcAddNameExpression: b"hiprtcAddNameExpression\0",
+            nvrtcGetLoweredName: b"hiprtcGetLoweredName\0",
         }
     }
 }

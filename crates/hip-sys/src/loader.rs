@@ -186,6 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn wheels_of_rocm_come_before_a_pytorch_for_it() {
+        let site = std::env::temp_dir().join(format!("hip-sys-site-{}", std::process::id()));
+        for folder in ["torch/lib", "numpy", "_rocm_sdk_core/lib", "_rocm_sdk_libraries_gfx90X/lib"] {
+            std::fs::create_dir_all(site.join(folder)).expect("a folder of this test");
+        }
+        set_sites(vec![site.clone()]);
+        let wheels = ["_rocm_sdk_core", "_rocm_sdk_libraries_gfx90X", "torch"].map(|name| site.join(name));
+        assert_eq!(super::wheels(), wheels);
+        let searched: Vec<PathBuf> = folders().into_iter().filter(|path| path.starts_with(&site)).collect();
+        assert_eq!(searched, with_libraries(wheels.into()));
+        set_sites(Vec::new());
+        std::fs::remove_dir_all(site).expect("the folder of this test");
+    }
+
+    #[test]
     fn a_missing_library_is_an_error_that_says_what_to_do() {
         let none = |_: &Path| -> Result<(), libloading::Error> { Err(libloading::Error::DlOpenUnknown) };
         let missing = HIPRTC.open(none).expect_err("nothing opens");

@@ -10,11 +10,12 @@ use cuprous_kernel::linked::Object;
 use cuprous_plan::device::{DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Synchronous};
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 use crate::errors::OrRaise;
 
 /// The environment variable that enables it. Its value is a list of targets: `sm_80,sm_90`, or `sm_80|sm_90` for
-/// machine code of one of them and PTX of the others.
+/// machine code of one of them.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
 /// The environment variable for how many combinations of dtypes a kernel of one structure is compiled; all by default.
 const MOST_TYPES: &str = "CUPROUS_CHECK_TYPES";
@@ -33,7 +34,10 @@ pub(crate) fn cpu() -> Arc<dyn Device> {
     match std::env::var(VARIABLE) {
         Ok(targets) if !targets.is_empty() => {
             let most = std::env::var(MOST_TYPES).ok().and_then(|most| most.parse().ok()).unwrap_or(usize::MAX);
-            let checker = CHECKER.get_or_init(|| Checker::new(&targets).with_most_types(most));
+            let checker = CHECKER.get_or_init(|| {
+                Python::attach(finish_at_exit).expect("a process of tests has Python's own modules");
+                Checker::new(&targets).with_most_types(most)
+            });
             Arc::new(Checked { cpu: CpuDevice::new(), checker })
         }
         _ => Arc::new(CpuDevice::new()),
@@ -46,6 +50,28 @@ pub(crate) fn cpu() -> Arc<dyn Device> {
 pub(crate) fn check_in_batches(py: Python<'_>, size: usize) -> PyResult<()> {
     let Some(checker) = CHECKER.get() else { return Ok(()) };
     py.detach(|| checker.in_batches(size)).or_raise()
+}
+
+/// Registers the compilation of the kernels that still wait when the process ends, as `multiprocessing` sees it:
+/// functions of `atexit` do not run in its processes.
+fn finish_at_exit(py: Python<'_>) -> PyResult<()> {
+    let keywords = [("exitpriority", 0)].into_py_dict(py)?;
+    let arguments = (py.None(), wrap_pyfunction!(finish, py)?);
+    py.import("multiprocessing.util")?.call_method("Finalize", arguments, Some(&keywords))?;
+    Ok(())
+}
+
+/// Compiles the queued kernels. An error ends the process with status 1, because Python ignores those of functions that
+/// run at its end.
+#[pyfunction]
+fn finish(py: Python<'_>) -> PyResult<()> {
+    let Err(error) = check_in_batches(py, 1) else { return Ok(()) };
+    error.print(py);
+    for stream in ["stdout", "stderr"] {
+        py.import("sys")?.getattr(stream)?.call_method0("flush")?;
+    }
+    py.import("os")?.call_method1("_exit", (1,))?;
+    Ok(())
 }
 
 impl Device for Checked {

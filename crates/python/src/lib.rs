@@ -140,7 +140,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         interop: to_dlpack from_dlpack from_address;
         stream: device_properties;
         hooks: set_hook;
-        kernel: kernel_builtins kernel_warnings declare_linked link_code load_cached_code store_cached_code missing_header;
+        kernel: kernel_builtins kernel_warnings declare_linked link_code compile_code compiler_identity load_cached_code store_cached_code missing_header;
         creation: t_empty t_full t_iota t_random;
         tensor_functions: t_wrap t_map t_map_inplace t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
             t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather

@@ -1,6 +1,7 @@
 //! NVRTC: compiles to an image that the simulated driver loads.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use cuprous_cuda_sys::nvrtc::{nvrtcProgram, nvrtcResult};
@@ -23,6 +24,8 @@ struct Program {
     name: String,
     image: Vec<u8>,
     log: Vec<u8>,
+    /// Expressions that name kernels, and what the driver calls these.
+    names: Vec<(String, CString)>,
 }
 
 /// Returns the program of a handle.
@@ -79,7 +82,8 @@ pub unsafe extern "C" fn nvrtcCreateProgram(
     _headers: *const *const c_char,
     _names: *const *const c_char,
 ) -> nvrtcResult {
-    let program = Program { source: text(source), name: text(name), image: Vec::new(), log: vec![0] };
+    let program =
+        Program { source: text(source), name: text(name), image: Vec::new(), log: vec![0], names: Vec::new() };
     // SAFETY: the caller passes the address of a variable.
     unsafe { *to = Box::into_raw(Box::new(program)).cast() };
     SUCCESS
@@ -96,6 +100,34 @@ pub unsafe extern "C" fn nvrtcDestroyProgram(handle: *mut nvrtcProgram) -> nvrtc
         *handle = std::ptr::null_mut();
     }
     SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvrtcAddNameExpression(handle: nvrtcProgram, expression: *const c_char) -> nvrtcResult {
+    // SAFETY: as for `program`.
+    let Some(program) = (unsafe { program(handle) }) else { return INVALID_PROGRAM };
+    let lowered = format!("expression{}", program.names.len());
+    program.names.push((text(expression), CString::new(lowered).unwrap_or_default()));
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvrtcGetLoweredName(
+    handle: nvrtcProgram,
+    expression: *const c_char,
+    to: *mut *const c_char,
+) -> nvrtcResult {
+    // SAFETY: as for `program`.
+    let Some(program) = (unsafe { program(handle) }) else { return INVALID_PROGRAM };
+    let expression = text(expression);
+    match program.names.iter().find(|(known, _)| *known == expression) {
+        Some((_, lowered)) => {
+            // SAFETY: the caller passes the address of a variable. The text lives as long as the program.
+            unsafe { *to = lowered.as_ptr() };
+            SUCCESS
+        }
+        None => INVALID_INPUT,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -116,7 +148,16 @@ pub unsafe extern "C" fn nvrtcCompileProgram(
         folder.map(|folder| format!("-I{folder}")).or(macros.then(|| option.clone()))
     };
     let options = options.iter().filter_map(for_compiler).collect();
-    let source = Source { name: program.name.clone(), text: program.source.clone(), options, generated };
+    let mut text = program.source.clone();
+    for (expression, lowered) in &program.names {
+        // As the compiler describes a kernel with a C name.
+        let _infallible = write!(
+            text,
+            "\nextern \"C\" __attribute__((used)) const sim::kernel sim0_{} = sim::describe<&{expression}>::value;",
+            lowered.to_string_lossy()
+        );
+    }
+    let source = Source { name: program.name.clone(), text, options, generated };
     let compile = AssertUnwindSafe(|| {
         if !generated {
             images::locate(&source)?;

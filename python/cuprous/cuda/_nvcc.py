@@ -78,7 +78,11 @@ def compile_source(source: str, name: str, target: str, options: Sequence[str] =
     RuntimeError
         If there is no nvcc, or the source has errors: the message has the command, its words and the lines around the
         first error.
+    NotImplementedError
+        For a GPU of AMD.
     """
+    if target.startswith("gfx"):
+        raise NotImplementedError(f"[{name}] backend='nvcc' compiles for NVIDIA's GPUs; leave it out: hiprtc is there")
     nvcc = find_nvcc()
     program = Path(shutil.which(nvcc[0]) or nvcc[0])
     stamp = f"{program} {program.stat().st_mtime_ns}" if program.exists() else shlex.join(nvcc)

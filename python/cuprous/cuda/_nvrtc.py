@@ -1,6 +1,7 @@
 """NVRTC from Python, for what the engine does not need: PTX, mangled names, and code for other GPUs.
 
-Kernels that run here are compiled by the engine. The library is the one in NVIDIA's wheel, or the system's.
+Kernels that run here are compiled by the engine. The library is the one in NVIDIA's wheel, or the system's. Code for
+GPUs of AMD is compiled by hiprtc, through the engine.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def compile_source(
     source: str, name: str, target: str, options: Sequence[str] = (), expressions: Sequence[str] = (),
     kind: str | None = None, headers: Mapping[str, str] | None = None,
 ) -> Compiled:  # fmt: skip
-    """Compiles CUDA C++: to device code for a target as `sm_90`, to PTX for one as `compute_90`.
+    """Compiles CUDA C++: to device code for a target as `sm_90` or AMD's `gfx90a`, to PTX for one as `compute_90`.
 
     Parameters
     ----------
@@ -128,9 +129,12 @@ def compile_source(
     Raises
     ------
     RuntimeError
-        If there is no NVRTC, or the source has errors: the message is the compiler's log with the lines around the
-        first error.
+        If there is no NVRTC (for AMD: hiprtc), or the source has errors: the message is the compiler's log with the
+        lines around the first error.
     """
+    if target.startswith("gfx"):
+        code, log, lowered = _core.compile_code(source, name, target, list(options), list(expressions))
+        return Compiled(code, log, dict(zip(expressions, lowered, strict=True)))
     said = [option.lstrip("-") for option in options]
     defaults = [] if any(o.startswith("std") for o in said) else ["--std=c++17"]
     lto = ["-dlto"] if kind == "LTOIR" else []

@@ -36,8 +36,15 @@ def _check(what: str, backend: str, jitify: bool | None) -> None:
     warnings.warn(said, DeprecationWarning, stacklevel=3)
 
 
+def _amd_target() -> str | None:
+    """Returns the compilation target of a GPU of AMD, such as `gfx90a`. None for one of NVIDIA."""
+    return Device().attributes.get("gcnArchName")
+
+
 def target() -> str:
     """Returns the compilation target."""
+    if (of_amd := _amd_target()) is not None:
+        return of_amd
     own = int(Device().compute_capability)
     # A GPU newer than the compiler runs code for the newest of its family that the compiler knows.
     return f"sm_{max(a for a in _nvrtc.architectures() if a <= own and a // 10 == own // 10)}"
@@ -170,7 +177,8 @@ class RawModule:
             from cuprous.cuda import _nvcc  # imports subprocess and shutil, which take longer than all else here
 
             return _nvcc.compile_source(code, name, target, options)
-        asked = [f"{_nvrtc.version()}", target, str(self.jitify), code, *options, "names", *self.name_expressions]
+        compiler = _core.compiler_identity(target) if target.startswith("gfx") else f"{_nvrtc.version()}"
+        asked = [compiler, target, str(self.jitify), code, *options, "names", *self.name_expressions]
         parts = [part.encode() for part in asked]
         kept = _core.load_cached_code(parts)
         if kept is not None:
@@ -231,8 +239,9 @@ class RawModule:
         own = int(Device().compute_capability) if is_available() else 90
         code = translated(self.code or "", self.translate_cucomplex)
         options = [*self.options, *include_options()]
-        target = f"sm_{own}" if self.backend == "nvcc" else f"compute_{own}"
-        log: str = self._compiled(code, "RawModule", options, target).log
+        of_amd = _amd_target() if is_available() else None
+        wanted = of_amd or (f"sm_{own}" if self.backend == "nvcc" else f"compute_{own}")
+        log: str = self._compiled(code, "RawModule", options, wanted).log
         return log
 
     def get_function(self, name: str) -> RawKernel:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from cuprous import _core
-from cuprous.cuda._device import Device
 from cuprous.cuda._headers import COMPLEX, OURS, include_options
 from cuprous.cuda._nvcc import device_runtime
 from cuprous.cuda._nvrtc import SEPARATE, compile_source
-from cuprous.cuda._raw_kernels import RawModule, target
+from cuprous.cuda._raw_kernels import RawModule
+from cuprous.cuda._raw_kernels import target as own_target
 from cuprous.pycuda._errors import CompileError, LogicError
 from cuprous.pycuda._modules import Function, Module
 
@@ -132,7 +132,9 @@ def compile(
     """
     if target not in ("cubin", "ptx"):
         raise NotImplementedError(f"[compile] target={target!r} is not supported; use cubin or ptx")
-    sm = arch or f"sm_{Device().compute_capability}"
+    sm = arch or own_target()
+    if target == "ptx" and sm.startswith("gfx"):
+        raise NotImplementedError("[compile] target='ptx' is not supported: GPUs of AMD have no PTX; use cubin")
     wanted = sm.replace("sm_", "compute_") if target == "ptx" else sm
     flags = _options(options, include_dirs)
     with _compiling("nvrtc", *flags):
@@ -189,7 +191,7 @@ class DynamicModule(Module):
     def add_source(self, source: str, nvcc_options: Any = None, name: str = "kernel.ptx") -> DynamicModule:
         """Compiles a source and adds it to the link."""
         flags = [o for o in _options(nvcc_options, self._include_dirs) if o not in SEPARATE]
-        target_arch = self._arch or target()
+        target_arch = self._arch or own_target()
         text = translated(source, self._no_extern_c)
         options = [*flags, *include_options(), "--relocatable-device-code=true"]
         with _compiling("nvrtc", *flags):

@@ -74,6 +74,18 @@ pub struct NvrtcApi {
         unsafe extern "C" fn(prog: nvrtcProgram, log: *mut ::std::os::raw::c_char) -> nvrtcResult,
         ::libloading::Error,
     >,
+    pub nvrtcAddNameExpression: Result<
+        unsafe extern "C" fn(prog: nvrtcProgram, name_expression: *const ::std::os::raw::c_char) -> nvrtcResult,
+        ::libloading::Error,
+    >,
+    pub nvrtcGetLoweredName: Result<
+        unsafe extern "C" fn(
+            prog: nvrtcProgram,
+            name_expression: *const ::std::os::raw::c_char,
+            lowered_name: *mut *const ::std::os::raw::c_char,
+        ) -> nvrtcResult,
+        ::libloading::Error,
+    >,
 }
 impl NvrtcApi {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -99,6 +111,8 @@ impl NvrtcApi {
         let nvrtcGetCUBIN = __library.get(b"nvrtcGetCUBIN\0").map(|sym| *sym);
         let nvrtcGetProgramLogSize = __library.get(b"nvrtcGetProgramLogSize\0").map(|sym| *sym);
         let nvrtcGetProgramLog = __library.get(b"nvrtcGetProgramLog\0").map(|sym| *sym);
+        let nvrtcAddNameExpression = __library.get(b"nvrtcAddNameExpression\0").map(|sym| *sym);
+        let nvrtcGetLoweredName = __library.get(b"nvrtcGetLoweredName\0").map(|sym| *sym);
         Ok(NvrtcApi {
             __library,
             nvrtcGetErrorString,
@@ -112,6 +126,8 @@ impl NvrtcApi {
             nvrtcGetCUBIN,
             nvrtcGetProgramLogSize,
             nvrtcGetProgramLog,
+            nvrtcAddNameExpression,
+            nvrtcGetLoweredName,
         })
     }
 }

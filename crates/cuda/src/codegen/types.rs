@@ -61,7 +61,8 @@ impl Arch {
             // Every GPU of AMD has 64 KiB of memory that a block shares.
             return Arch { vendor: Vendor::Amd, major: 8, minor: 0, max_shared: self.max_shared.min(64 << 10), ..self };
         }
-        match target.trim_start_matches("sm_").trim_start_matches("compute_").parse::<u32>() {
+        let number = target.split_once('_').map_or(target, |(_, number)| number);
+        match number.parse::<u32>() {
             Ok(capability) => Arch { major: capability / 10, minor: capability % 10, ..self },
             Err(_) => self,
         }

@@ -17,7 +17,10 @@ use pyo3::exceptions::PyNotImplementedError;
 use pyo3::prelude::*;
 
 pub(crate) use dispatch::{Kernel, Launcher};
-pub(crate) use raw::{NativeKernel, NativeModule, link_code, load_cached_code, missing_header, store_cached_code};
+pub(crate) use raw::{
+    NativeKernel, NativeModule, compile_code, compiler_identity, link_code, load_cached_code, missing_header,
+    store_cached_code,
+};
 
 /// Returns the builtins of the kernel language, for tests and for the names of `cuprous.cuda`.
 #[pyfunction]

@@ -140,6 +140,28 @@ pub(crate) fn missing_header(log: &str) -> Option<String> {
     cuprous_cuda::nvrtc::missing_header(log)
 }
 
+/// Compiles source for a target such as `gfx90a` without loading it. Returns the code, the compiler's log, and the linker's
+/// names of `expressions`, such as `sum<float>`.
+#[pyfunction]
+pub(crate) fn compile_code<'py>(
+    py: Python<'py>,
+    source: &str,
+    name: &str,
+    target: &str,
+    options: Vec<String>,
+    expressions: Vec<String>,
+) -> PyResult<(Bound<'py, PyBytes>, String, Vec<String>)> {
+    let compile = || cuprous_cuda::compile_user(source, name, target, options, expressions);
+    let compiled = py.detach(compile).or_raise()?;
+    Ok((PyBytes::new(py, &compiled.cubin), compiled.log, compiled.names))
+}
+
+/// Returns a string that identifies the compiler of a target.
+#[pyfunction]
+pub(crate) fn compiler_identity(target: &str) -> PyResult<String> {
+    cuprous_cuda::compiler_identity(target).map_err(cuprous_cuda::error::translate).or_raise()
+}
+
 /// Links relocatable device code with other device code for the default device.
 #[pyfunction]
 pub(crate) fn link_code<'py>(
