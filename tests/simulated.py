@@ -23,7 +23,7 @@ NOT_SIMULATED = {
     "test_opt_in_warnings": "memory of other processes",
     "test_device_code_is_linked": "nvJitLink",
     "test_modules_of_several_parts": "PTX",
-    "test_names_of_templates": "names of templates in NVRTC",
+    "test_names_of_templates": "machine code of NVIDIA's compiler",
     "test_functions_of_libdevice": "rounding modes",
     "test_kernels_of_cuda_cpp": "targets other than the device's",
 }

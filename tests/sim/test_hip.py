@@ -86,7 +86,7 @@ print(torch.version.hip, torch.version.cuda, _core.get_device(), a.__dlpack_devi
     assert run(code, tmp_path, hip=True)[0] == ["5.4 None hip:0 (10, 0)"]
 
 
-def test_names_of_templates(tmp_path: Path) -> None:
+def test_names_of_templates_by_hiprtc(tmp_path: Path) -> None:
     """hiprtc says how the linker knows a kernel, also where the code comes from the disk."""
     code = """
 import cuprous as cp

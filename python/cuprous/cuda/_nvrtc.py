@@ -133,8 +133,8 @@ def compile_source(
         lines around the first error.
     """
     if target.startswith("gfx"):
-        code, log, lowered = _core.compile_code(source, name, target, list(options), list(expressions))
-        return Compiled(code, log, dict(zip(expressions, lowered, strict=True)))
+        code, log, found = _core.compile_code(source, name, target, list(options), list(expressions))
+        return Compiled(code, log, dict(zip(expressions, found, strict=True)))
     said = [option.lstrip("-") for option in options]
     defaults = [] if any(o.startswith("std") for o in said) else ["--std=c++17"]
     lto = ["-dlto"] if kind == "LTOIR" else []
