@@ -39,6 +39,8 @@ _RESULTS = {
     "A bool": "bool", "A uint32": "uint32", "A float16": "float16", "A float": "float", "A group": "group",
     "An array": "ndarray", "The pair": "tuple (int, bool)",
 }  # fmt: skip
+#: Names related to those that are in the reference of `cuda`.
+_RELATED = {"laneid": "cuda.warpsize, cuda.threadIdx, cuda.syncwarp, cuda.shfl_sync"}
 #: Statements before an example's kernel.
 _BEFORE = {"const.array_like": "table = np.array([5, 7])"}
 
@@ -299,6 +301,7 @@ def docstring(name: str) -> str:
     return join_sections(summary, {
         "Parameters": "\n".join(described),
         "Returns": returns and (kind if kind == "None" else f"{kind}\n    {returns}"),
+        "See Also": _RELATED.get(name, ""),
         "Examples": "\n".join([
             *([f">>> {_BEFORE[name]}"] if name in _BEFORE else []),
             ">>> @cuda.jit", "... def kernel(out):", "...     i = cuda.grid(1)",

@@ -82,6 +82,10 @@ def rotl(x, k):
     int
         A uint64.
 
+    See Also
+    --------
+    cuda.random.xoroshiro128p_next
+
     Examples
     --------
     >>> @cuda.jit
