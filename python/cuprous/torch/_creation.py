@@ -9,7 +9,7 @@ from typing import Any, Union
 from cuprous import _core
 from cuprous._common import dtypes as _dtypes
 from cuprous._common.dlpack import from_dlpack as import_
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, sizes, unsupported, write_out
 from cuprous.torch._memory_format import in_format
@@ -336,6 +336,10 @@ def _constant(name: str, value: int) -> Callable[..., Tensor]:
     Tensor
         A tensor of the given extents.
 
+    See Also
+    --------
+    torch.{name}_like, {related_names(name, "zeros ones empty full")}
+
     Examples
     --------
     >>> torch.{name}(2, 3)
@@ -640,6 +644,9 @@ def eye(n: int, m: int | None = None, *, out: Any = None, dtype: Any = None, lay
 # --- tensors like another one
 
 
+_FILLED, _RANDOM = "zeros_like ones_like empty_like full_like", "rand_like randn_like randint_like"
+
+
 def _like(function: str, make: Callable[..., Tensor], *arguments: str) -> Callable[..., Tensor]:
     def like(input: Tensor, *args: Any, dtype: Any = None, layout: Any = None, device: Any = None,
              requires_grad: bool = False, memory_format: Any = None, **options: Any) -> Tensor:  # fmt: skip
@@ -678,6 +685,10 @@ def _like(function: str, make: Callable[..., Tensor], *arguments: str) -> Callab
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.{source}, {related_names(function, _RANDOM if "rand" in function else _FILLED)}
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, in_place, tensor_of, unsupported, wrap_dim
@@ -316,6 +316,10 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
 
     {raises}
 
+    See Also
+    --------
+    {related_names(name, "scatter scatter_add scatter_reduce gather")}
+
     Examples
     --------
     >>> torch.{name}(torch.zeros(4), 0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
@@ -460,6 +464,10 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
     ------
     IndexError
         For an index out of range, or an index that is not a vector.
+
+    See Also
+    --------
+    {related_names(name, "index_add index_copy index_fill index_select")}
 
     Examples
     --------

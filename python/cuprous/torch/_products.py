@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
 from cuprous.torch._args import by_name, in_place, wrap_dim, write_out
@@ -83,6 +83,10 @@ def _of_dims(name: str, a: int, b: int, returned: str, result: str) -> Callable[
     RuntimeError
         For other numbers of dimensions, and for extents that do not fit.
 
+    See Also
+    --------
+    torch.matmul, {related_names(name, "mm mv bmm dot")}
+
     Examples
     --------
     >>> torch.{name}({values[a]}, {values[b]})
@@ -138,6 +142,10 @@ def _adding(name: str, product: Callable[..., Tensor], operands: str, result: st
     ------
     RuntimeError
         For operands whose shapes `{product.__name__}` does not take.
+
+    See Also
+    --------
+    torch.{product.__name__}, {related_names(name, "addmm addmv baddbmm addbmm")}
 
     Examples
     --------

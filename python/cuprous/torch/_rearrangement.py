@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
 from cuprous.torch._args import by_name, sizes, unsupported, wrap_dim
@@ -81,6 +81,10 @@ def _atleast(n: int) -> Callable[..., Any]:
     -------
     Tensor
         A tensor, with dimensions of extent 1 added where it has fewer than {n}; a tuple for several tensors.
+
+    See Also
+    --------
+    {related_names(f"atleast_{n}d", "atleast_1d atleast_2d atleast_3d unsqueeze")}
 
     Examples
     --------
@@ -179,6 +183,10 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
     RuntimeError
         For too few dimensions, or a number of parts that does not divide the extent.
 
+    See Also
+    --------
+    torch.tensor_split, {related_names(name, "hsplit vsplit dsplit")}
+
     Examples
     --------
     >>> [part.shape for part in torch.{name}(torch.ones({example}), 2)]
@@ -229,6 +237,10 @@ def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
     -------
     Tensor
         A tensor of shape (2, n) of the row and the column indices of n elements.
+
+    See Also
+    --------
+    {related_names(name, "tril_indices triu_indices")}, torch.{name.removesuffix("_indices")}
 
     Examples
     --------

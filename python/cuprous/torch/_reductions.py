@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import astype, by_name, dims_of, in_place, wrap_dim, write_out, write_outs
@@ -492,6 +492,10 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
     RuntimeError
         For a tensor without elements if no dimension is given.
 
+    See Also
+    --------
+    torch.a{op}, torch.arg{op}, torch.{op}imum, torch.aminmax
+
     Examples
     --------
     >>> x = torch.tensor([[1, 5], [7, 3]])
@@ -547,6 +551,10 @@ def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callab
     -------
     Tensor
         A bool tensor without the reduced dimensions; {empty} where there are no elements.
+
+    See Also
+    --------
+    {related_names(name, "all any")}, torch.count_nonzero, torch.logical_{"and" if name == "all" else "or"}
 
     Examples
     --------

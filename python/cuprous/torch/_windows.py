@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _creation
 from cuprous.torch._args import by_name, unsupported
@@ -96,6 +96,10 @@ def _cosines(
     ------
     RuntimeError
         For a negative length.
+
+    See Also
+    --------
+    {related_names(name, "bartlett_window blackman_window hamming_window hann_window kaiser_window")}
 
     Examples
     --------

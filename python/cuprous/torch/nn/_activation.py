@@ -853,6 +853,10 @@ def _in_place(function: Any) -> Any:
     Tensor
         The tensor itself.
 
+    See Also
+    --------
+    torch.nn.functional.{name}
+
     Examples
     --------
     {call.strip().replace(name, name + "_")}

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core, torch
+from cuprous._common.naming import related_names
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders
 from cuprous.torch._args import tensor_of, unsupported
@@ -160,6 +161,10 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
     ------
     RuntimeError
         For numbers of indices and values that differ.
+
+    See Also
+    --------
+    {related_names(name, "sparse_csr_tensor sparse_csc_tensor sparse_coo_tensor sparse_compressed_tensor")}
 
     Examples
     --------
