@@ -36,6 +36,10 @@ def fliplr(input: Tensor) -> Tensor:
     Tensor
         A tensor of the same shape, as a copy.
 
+    See Also
+    --------
+    torch.flipud, torch.flip, torch.rot90
+
     Examples
     --------
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
@@ -57,6 +61,10 @@ def flipud(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the same shape, as a copy.
+
+    See Also
+    --------
+    torch.fliplr, torch.flip, torch.rot90
 
     Examples
     --------
@@ -81,6 +89,10 @@ def ldexp(input: Any, other: Any) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.frexp, torch.exp2
 
     Examples
     --------
@@ -113,6 +125,10 @@ def frexp(input: Tensor) -> frexp_result:
     RuntimeError
         If the dtype is not a floating one.
 
+    See Also
+    --------
+    torch.ldexp
+
     Examples
     --------
     >>> torch.frexp(torch.tensor([4.0, 10.0])).mantissa
@@ -136,6 +152,10 @@ def isposinf(input: Tensor) -> Tensor:
     Tensor
         A bool tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.isneginf, torch.isinf, torch.isfinite
+
     Examples
     --------
     >>> torch.isposinf(torch.tensor([1.0, float("inf")]))
@@ -157,6 +177,10 @@ def isneginf(input: Tensor) -> Tensor:
     Tensor
         A bool tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.isposinf, torch.isinf, torch.isfinite
+
     Examples
     --------
     >>> torch.isneginf(torch.tensor([1.0, -float("inf")]))
@@ -177,6 +201,10 @@ def isreal(input: Tensor) -> Tensor:
     -------
     Tensor
         A bool tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.is_complex, torch.real, torch.imag
 
     Examples
     --------
@@ -203,6 +231,10 @@ def is_nonzero(input: Tensor) -> bool:
     RuntimeError
         For another number of elements.
 
+    See Also
+    --------
+    torch.count_nonzero, torch.any, torch.all
+
     Examples
     --------
     >>> torch.is_nonzero(torch.tensor([2.0]))
@@ -226,6 +258,10 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.Size, torch.numel
 
     Examples
     --------
@@ -252,6 +288,10 @@ def positive(input: Tensor) -> Tensor:
     ------
     RuntimeError
         For bools.
+
+    See Also
+    --------
+    torch.neg, torch.abs
 
     Examples
     --------
@@ -286,6 +326,10 @@ def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any 
     -------
     Tensor
         A tensor of shape ().
+
+    See Also
+    --------
+    torch.tensor, torch.full, torch.as_tensor
 
     Examples
     --------
@@ -399,6 +443,10 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     -------
     tuple of Tensors
 
+    See Also
+    --------
+    torch.split, torch.tensor_split, torch.unsafe_split_with_sizes
+
     Examples
     --------
     >>> torch.split_with_sizes(torch.arange(5), [2, 3])
@@ -454,6 +502,10 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     Tensor
         A square matrix.
 
+    See Also
+    --------
+    torch.diag, torch.diag_embed, torch.diagonal
+
     Examples
     --------
     >>> torch.diagflat(torch.tensor([1, 2]))
@@ -477,6 +529,10 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of shape ().
+
+    See Also
+    --------
+    torch.dot, torch.inner, torch.linalg.vecdot
 
     Examples
     --------
@@ -506,6 +562,10 @@ def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) 
     -------
     Tensor
         A tensor of shape (n, m).
+
+    See Also
+    --------
+    torch.outer, torch.addmm, torch.addmv
 
     Examples
     --------
@@ -537,6 +597,10 @@ def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any
     -------
     Tensor
         A tensor of shape (n, p).
+
+    See Also
+    --------
+    torch.bmm, torch.baddbmm, torch.addmm
 
     Examples
     --------
@@ -661,6 +725,10 @@ def get_device(input: Tensor) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.device, torch.cuda.current_device
+
     Examples
     --------
     >>> torch.get_device(torch.ones(1))
@@ -675,6 +743,10 @@ def is_inference_mode_enabled() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.inference_mode, torch.is_grad_enabled
 
     Examples
     --------
@@ -698,6 +770,10 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.lgamma, torch.digamma, torch.special.multigammaln
 
     Examples
     --------

@@ -81,6 +81,10 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     RuntimeError
         For a negative order.
 
+    See Also
+    --------
+    torch.digamma, torch.lgamma, torch.special.zeta
+
     Examples
     --------
     >>> torch.polygamma(1, torch.tensor([1.0, 2.0]))

@@ -35,6 +35,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     Tensor
         A vector of `bins` elements, of the dtype of `input`.
 
+    See Also
+    --------
+    torch.histogram, torch.bincount, torch.bucketize
+
     Examples
     --------
     >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
@@ -83,6 +87,10 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     ------
     RuntimeError
         For other dtypes, wrong edges or a wrong range.
+
+    See Also
+    --------
+    torch.histc, torch.histogramdd, torch.bucketize
 
     Examples
     --------

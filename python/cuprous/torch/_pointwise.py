@@ -219,6 +219,10 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
     Tensor
         A tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.sub, torch.addcmul, torch.addmm, torch.sum
+
     Examples
     --------
     >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
@@ -246,6 +250,10 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) ->
     Tensor
         A tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.rsub, torch.add, torch.diff
+
     Examples
     --------
     >>> torch.sub(torch.tensor([10, 20]), 1)
@@ -270,6 +278,10 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.sub, torch.subtract
 
     Examples
     --------
@@ -302,6 +314,10 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor
     ------
     RuntimeError
         For another rounding mode.
+
+    See Also
+    --------
+    torch.true_divide, torch.floor_divide
 
     Examples
     --------
@@ -339,6 +355,10 @@ def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Ten
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.floor, torch.ceil, torch.trunc, torch.fix
 
     Examples
     --------
@@ -506,6 +526,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
     RuntimeError
         If neither bound is given.
 
+    See Also
+    --------
+    torch.clamp_min, torch.clamp_max, torch.maximum
+
     Examples
     --------
     >>> torch.clamp(torch.tensor([-1, 2, 5]), min=0, max=3)
@@ -538,6 +562,10 @@ def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A tensor of the shape that the arguments broadcast to.
 
+    See Also
+    --------
+    torch.clamp, torch.clamp_max, torch.maximum
+
     Examples
     --------
     >>> torch.clamp_min(torch.tensor([-1, 2]), 0)
@@ -562,6 +590,10 @@ def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the arguments broadcast to.
+
+    See Also
+    --------
+    torch.clamp, torch.clamp_min, torch.minimum
 
     Examples
     --------
@@ -592,6 +624,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
     Tensor
         A tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.addcdiv, torch.mul, torch.add
+
     Examples
     --------
     >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
@@ -620,6 +656,10 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, 
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.addcmul, torch.div, torch.add
 
     Examples
     --------
@@ -655,6 +695,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) 
     Tensor
         A tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.add, torch.linspace
+
     Examples
     --------
     >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.5)
@@ -683,6 +727,10 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.special.xlog1py, torch.special.entr, torch.log
 
     Examples
     --------
@@ -716,6 +764,10 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.sigmoid, torch.special.expit
+
     Examples
     --------
     >>> torch.logit(torch.tensor([0.5, 0.75]))
@@ -746,6 +798,10 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neg
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.isnan, torch.isinf, torch.isfinite
 
     Examples
     --------
@@ -812,6 +868,10 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     Tensor
         A bool tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.allclose, torch.equal, torch.eq
+
     Examples
     --------
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
@@ -846,6 +906,10 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-
     -------
     bool
 
+    See Also
+    --------
+    torch.isclose, torch.equal, torch.testing.assert_close
+
     Examples
     --------
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
@@ -867,6 +931,10 @@ def equal(input: Tensor, other: Tensor) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.eq, torch.allclose
 
     Examples
     --------

@@ -178,6 +178,10 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A matrix of shape (n, m).
 
+    See Also
+    --------
+    torch.inner, torch.addr, torch.kron, torch.linalg.multi_dot
+
     Examples
     --------
     >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
@@ -273,6 +277,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
     ------
     RuntimeError
         If no dimension has extent 3, or the one that is given has another.
+
+    See Also
+    --------
+    torch.linalg.cross, torch.dot, torch.outer
 
     Examples
     --------

@@ -34,6 +34,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     -------
     Tensor
 
+    See Also
+    --------
+    torch.flip, torch.fliplr, torch.flipud
+
     Examples
     --------
     >>> torch.rot90(torch.tensor([[1, 2], [3, 4]]))
@@ -366,6 +370,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     Tensor
         A tensor whose extents are the products of the operands' extents.
 
+    See Also
+    --------
+    torch.outer, torch.block_diag, torch.tensordot
+
     Examples
     --------
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
@@ -397,6 +405,10 @@ def trace(input: Tensor) -> Tensor:
     RuntimeError
         For another number of dimensions.
 
+    See Also
+    --------
+    torch.diagonal, torch.diag, torch.einsum
+
     Examples
     --------
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
@@ -419,6 +431,10 @@ def argwhere(input: Tensor) -> Tensor:
     -------
     Tensor
         An int64 tensor of shape (n, input.ndim).
+
+    See Also
+    --------
+    torch.nonzero, torch.where
 
     Examples
     --------
@@ -447,6 +463,10 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.put, torch.index_add, torch.index_copy, torch.scatter
 
     Examples
     --------

@@ -60,6 +60,10 @@ def sum(
     Tensor
         A tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.mean, torch.prod, torch.nansum, torch.cumsum
+
     Examples
     --------
     >>> torch.tensor([[1, 2], [3, 4]]).sum(0)
@@ -93,6 +97,10 @@ def prod(
     -------
     Tensor
         A tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.sum, torch.cumprod
 
     Examples
     --------
@@ -139,6 +147,10 @@ def mean(
     RuntimeError
         For integers and bool, unless `dtype` is given.
 
+    See Also
+    --------
+    torch.sum, torch.nanmean, torch.median, torch.var_mean
+
     Examples
     --------
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).mean(dim=1)
@@ -179,6 +191,10 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     Tensor
         A real tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.std, torch.var_mean, torch.mean
+
     Examples
     --------
     >>> torch.var(torch.tensor([1.0, 2.0, 4.0]))
@@ -218,6 +234,10 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     -------
     Tensor
         A real tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.var, torch.std_mean, torch.mean
 
     Examples
     --------
@@ -323,6 +343,10 @@ def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     RuntimeError
         For a tensor without elements.
 
+    See Also
+    --------
+    torch.amin, torch.max, torch.aminmax, torch.argmax
+
     Examples
     --------
     >>> torch.amax(torch.tensor([[1, 5], [7, 3]]), dim=1)
@@ -354,6 +378,10 @@ def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | N
     ------
     RuntimeError
         For a tensor without elements.
+
+    See Also
+    --------
+    torch.amax, torch.min, torch.aminmax, torch.argmin
 
     Examples
     --------
@@ -392,6 +420,10 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max
     RuntimeError
         For a tensor without elements.
 
+    See Also
+    --------
+    torch.amin, torch.amax, torch.min, torch.max
+
     Examples
     --------
     >>> torch.aminmax(torch.tensor([3, 1, 2])).max
@@ -424,6 +456,10 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     Tensor
         An int64 tensor; without `dim` an index of the flattened tensor.
 
+    See Also
+    --------
+    torch.argmin, torch.max, torch.amax
+
     Examples
     --------
     >>> torch.argmax(torch.tensor([1, 9, 9]))
@@ -448,6 +484,10 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     -------
     Tensor
         An int64 tensor; without `dim` an index of the flattened tensor.
+
+    See Also
+    --------
+    torch.argmax, torch.min, torch.amin
 
     Examples
     --------
@@ -583,6 +623,10 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     Tensor
         An int64 tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.nonzero, torch.any, torch.sum
+
     Examples
     --------
     >>> torch.count_nonzero(torch.tensor([0, 3, 5]))
@@ -609,6 +653,10 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     -------
     Tensor
         A tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.sum, torch.nanmean, torch.nan_to_num
 
     Examples
     --------
@@ -637,6 +685,10 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     Tensor
         A tensor without the reduced dimensions; NaN where all elements are NaN.
 
+    See Also
+    --------
+    torch.mean, torch.nansum, torch.nanmedian
+
     Examples
     --------
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
@@ -664,6 +716,10 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
     -------
     Tensor
         A tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.logaddexp, torch.logcumsumexp, torch.softmax
 
     Examples
     --------
@@ -766,6 +822,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     Tensor
         A real tensor without dimensions.
 
+    See Also
+    --------
+    torch.cdist, torch.norm, torch.linalg.vector_norm
+
     Examples
     --------
     >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
@@ -793,6 +853,10 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = N
     Tensor
         A tensor of the shape of `input`; integers and bools are summed as int64.
 
+    See Also
+    --------
+    torch.cumprod, torch.sum, torch.logcumsumexp, torch.diff
+
     Examples
     --------
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
@@ -819,6 +883,10 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = 
     -------
     Tensor
         A tensor of the shape of `input`; integers and bools are multiplied as int64.
+
+    See Also
+    --------
+    torch.cumsum, torch.prod
 
     Examples
     --------
@@ -866,6 +934,10 @@ def cummax(input: Tensor, dim: int) -> values_indices:
     values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
 
+    See Also
+    --------
+    torch.cummin, torch.max, torch.cumsum
+
     Examples
     --------
     >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
@@ -888,6 +960,10 @@ def cummin(input: Tensor, dim: int) -> values_indices:
     -------
     values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
+
+    See Also
+    --------
+    torch.cummax, torch.min, torch.cumsum
 
     Examples
     --------

@@ -38,6 +38,10 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     RuntimeError
         If the shape has another number of elements.
 
+    See Also
+    --------
+    torch.Tensor.view, torch.flatten, torch.unflatten, torch.squeeze
+
     Examples
     --------
     >>> torch.arange(6).reshape(2, -1)
@@ -153,6 +157,10 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.transpose, torch.movedim, torch.t
+
     Examples
     --------
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
@@ -177,6 +185,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.movedim, torch.permute
 
     Examples
     --------
@@ -210,6 +222,10 @@ def t(input: Tensor) -> Tensor:
     RuntimeError
         For more than two dimensions.
 
+    See Also
+    --------
+    torch.transpose, torch.adjoint, torch.permute
+
     Examples
     --------
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
@@ -234,6 +250,10 @@ def adjoint(input: Tensor) -> Tensor:
     Tensor
         A tensor with the last two dimensions swapped.
 
+    See Also
+    --------
+    torch.t, torch.transpose, torch.conj
+
     Examples
     --------
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2 + 0j]]))
@@ -257,6 +277,10 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.unsqueeze, torch.reshape, torch.flatten
 
     Examples
     --------
@@ -287,6 +311,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.squeeze, torch.Tensor.expand, torch.reshape
 
     Examples
     --------
@@ -319,6 +347,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     Tensor
         A tensor: a view if strides can express it, otherwise a copy.
 
+    See Also
+    --------
+    torch.unflatten, torch.ravel, torch.reshape
+
     Examples
     --------
     >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
@@ -346,6 +378,10 @@ def ravel(input: Tensor) -> Tensor:
     Tensor
         A tensor of one dimension: a view if strides can express it, otherwise a copy.
 
+    See Also
+    --------
+    torch.flatten, torch.reshape
+
     Examples
     --------
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
@@ -370,6 +406,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.flatten, torch.reshape
 
     Examples
     --------
@@ -534,6 +574,10 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.narrow_copy, torch.select, torch.index_select, torch.split
+
     Examples
     --------
     >>> torch.narrow(torch.arange(5), 0, 1, 3)
@@ -567,6 +611,10 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.narrow, torch.index_select, torch.select_scatter
+
     Examples
     --------
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
@@ -592,6 +640,10 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.permute, torch.transpose
 
     Examples
     --------
@@ -629,6 +681,10 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     ------
     RuntimeError
         If the view would not be within the memory.
+
+    See Also
+    --------
+    torch.Tensor.view, torch.Tensor.unfold, torch.as_strided_scatter
 
     Examples
     --------
@@ -706,6 +762,10 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     RuntimeError
         For a window larger than the extent, or a step that is not positive.
 
+    See Also
+    --------
+    torch.Tensor.unfold, torch.as_strided
+
     Examples
     --------
     >>> torch.unfold_copy(torch.arange(4), 0, 2, 2)
@@ -729,6 +789,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.Tensor.detach, torch.Tensor.copy_, torch.empty_like
 
     Examples
     --------
@@ -759,6 +823,10 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     -------
     Tensor
         A tensor with memory of its own.
+
+    See Also
+    --------
+    torch.narrow, torch.select
 
     Examples
     --------

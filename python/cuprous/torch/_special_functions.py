@@ -195,6 +195,10 @@ def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A floating tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    torch.special.polygamma
+
     Examples
     --------
     >>> torch.special.zeta(torch.tensor([2.0, 4.0]), torch.tensor([1.0, 1.0]))

@@ -55,6 +55,10 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     RuntimeError
         If q is outside [0, 1], or has another dtype than the input.
 
+    See Also
+    --------
+    torch.nanquantile, torch.median, torch.kthvalue
+
     Examples
     --------
     >>> torch.quantile(torch.tensor([1.0, 2.0, 3.0, 4.0]), 0.5)
@@ -102,6 +106,10 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
     ------
     RuntimeError
         If q is outside [0, 1], or has another dtype than the input.
+
+    See Also
+    --------
+    torch.quantile, torch.nanmedian, torch.nanmean
 
     Examples
     --------
@@ -173,6 +181,10 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     -------
     tuple
         The named tuple `(values, indices)`, with an int64 index.
+
+    See Also
+    --------
+    torch.unique, torch.bincount, torch.median
 
     Examples
     --------
@@ -361,6 +373,10 @@ def cov(
     RuntimeError
         For bools, more than two dimensions, or weights that do not fit.
 
+    See Also
+    --------
+    torch.corrcoef, torch.var, torch.std
+
     Examples
     --------
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -416,6 +432,10 @@ def corrcoef(input: Tensor) -> Tensor:
     Tensor
         A matrix of shape (variables, variables).
 
+    See Also
+    --------
+    torch.cov, torch.std
+
     Examples
     --------
     >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -443,6 +463,10 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.logsumexp, torch.cumsum, torch.logaddexp
 
     Examples
     --------
@@ -473,6 +497,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.norm, torch.linalg.vector_norm
 
     Examples
     --------
@@ -648,6 +676,10 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     -------
     Tensor
         A tensor without dimensions, or with `dim` the named tuple `(values, indices)`.
+
+    See Also
+    --------
+    torch.median, torch.nanquantile, torch.nanmean
 
     Examples
     --------

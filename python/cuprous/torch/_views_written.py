@@ -35,6 +35,10 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.select, torch.slice_scatter, torch.diagonal_scatter
+
     Examples
     --------
     >>> torch.select_scatter(torch.zeros(2, 2), torch.ones(2), 0, 1)
@@ -68,6 +72,10 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.select_scatter, torch.diagonal_scatter, torch.as_strided_scatter
+
     Examples
     --------
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
@@ -99,6 +107,10 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.diagonal, torch.select_scatter, torch.slice_scatter
+
     Examples
     --------
     >>> torch.diagonal_scatter(torch.zeros(2, 2), torch.ones(2))
@@ -129,6 +141,10 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.as_strided, torch.slice_scatter, torch.select_scatter
 
     Examples
     --------

@@ -369,6 +369,10 @@ class CumulativeDistributionTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.Transform, torch.distributions.TransformedDistribution
+
     Examples
     --------
     >>> d = torch.distributions

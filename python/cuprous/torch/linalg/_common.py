@@ -27,6 +27,10 @@ engine = _ArrayLinalg()
 class LinAlgError(RuntimeError):
     """The error for a matrix that is singular, and for a decomposition that does not exist.
 
+    See Also
+    --------
+    torch.linalg.solve, torch.linalg.inv, torch.linalg.cholesky
+
     Examples
     --------
     >>> try:

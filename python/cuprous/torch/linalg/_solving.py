@@ -320,6 +320,10 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     LinAlgError
         For a negative exponent of singular matrices.
 
+    See Also
+    --------
+    torch.matrix_exp, torch.linalg.multi_dot, torch.linalg.inv
+
     Examples
     --------
     >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -348,6 +352,10 @@ def matrix_exp(A: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `A`.
+
+    See Also
+    --------
+    torch.matrix_power, torch.linalg.eigh
 
     Examples
     --------

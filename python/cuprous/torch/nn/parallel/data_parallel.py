@@ -52,6 +52,10 @@ class DataParallel(Module):
     RuntimeError
         In a call, if parameters or buffers are not on the first GPU.
 
+    See Also
+    --------
+    torch.nn.parallel.DistributedDataParallel
+
     Examples
     --------
     >>> if torch.cuda.is_available():
