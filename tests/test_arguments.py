@@ -140,7 +140,7 @@ _TORCH_HINTS = {
     "only some layers have older versions": "nn.modules._state._before_load.version",
     "for PyTorch's signature: a subclass need not create its copy": """
         distributions._base.expand._instance distributions._mixed.expand._instance
-        distributions._transformed.expand._instance""",
+        distributions._transformed.expand._instance distributions._relaxed.expand._instance""",
     "some Jacobians depend on the argument alone": """
         distributions._transform.log_abs_det_jacobian.y distributions.transforms.log_abs_det_jacobian.y""",
     _ORDERED: """
@@ -250,7 +250,7 @@ _TORCH_HINTS = {
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
-        _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _conversions.is_pinned.device
+        _softmax.softmax._stacklevel _softmax.log_softmax._stacklevel _conversions.is_pinned.device
         autograd.Variable.volatile nn._activation.gumbel_softmax.eps nn.modules.linear.__init__.args
         nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
     "Python's protocol": """

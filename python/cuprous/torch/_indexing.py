@@ -12,8 +12,8 @@ from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, in_place, tensor_of, unsupported, wrap_dim
+from cuprous.torch._broadcasting import broadcast_tensors
 from cuprous.torch._creation import tensor
-from cuprous.torch._shape import broadcast_tensors
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 

@@ -9,10 +9,10 @@ from cuprous import _core
 from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, wrap_dim
+from cuprous.torch._extremes import only, picked, values_indices
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._joining import cat
 from cuprous.torch._reductions import any as any_along
-from cuprous.torch._reductions import only, picked, values_indices
 from cuprous.torch._shape import narrow, transpose
 
 

@@ -11,7 +11,9 @@ from cuprous._core import Tensor
 from cuprous.torch import (
     _autocast,
     _creation,
+    _cumulative,
     _diagonals,
+    _extremes,
     _indexing,
     _joining,
     _ordering,
@@ -21,7 +23,7 @@ from cuprous.torch import (
     _shape,
 )
 from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
-from cuprous.torch._pointwise import clamp
+from cuprous.torch._comparisons import clamp
 
 _map = _core.t_map
 
@@ -193,12 +195,12 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
-        return _reductions.only(input)
+        return _extremes.only(input)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
     order = _ordering.argsort(input.detach(), axis)
-    at = _reductions.argmax(_indexing.gather(counts, axis, order), axis, True)
-    return _reductions.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
+    at = _extremes.argmax(_indexing.gather(counts, axis, order), axis, True)
+    return _extremes.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
@@ -473,9 +475,9 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
-    top = _reductions.amax(input.detach(), dim, True)
+    top = _extremes.amax(input.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
-    return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
+    return _map("add", _map("log", _cumulative.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
 
 
 @_autocast.policy

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _diagonals, _shape
+from cuprous.torch import _diagonals, _shape, _strided_views
 from cuprous.torch._args import by_name
 
 
@@ -151,7 +151,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
-    return _written(input, src, lambda x: _shape.as_strided(x, size, stride, storage_offset))
+    return _written(input, src, lambda x: _strided_views.as_strided(x, size, stride, storage_offset))
 
 
 FUNCTIONS = METHODS = by_name(select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter)

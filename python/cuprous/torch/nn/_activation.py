@@ -10,8 +10,8 @@ from cuprous._common.naming import named, split_sections
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _joining, _random_numbers
 from cuprous.torch._args import wrap_dim
-from cuprous.torch._pointwise import clamp
-from cuprous.torch._reductions import log_softmax, softmax
+from cuprous.torch._comparisons import clamp
+from cuprous.torch._softmax import log_softmax, softmax
 
 _map = _core.t_map
 

@@ -5,8 +5,8 @@ from typing import Any
 from cuprous._core import Tensor
 from cuprous.torch._products import bilinear as bilinear
 from cuprous.torch._products import linear as linear
-from cuprous.torch._reductions import log_softmax as log_softmax
-from cuprous.torch._reductions import softmax as softmax
+from cuprous.torch._softmax import log_softmax as log_softmax
+from cuprous.torch._softmax import softmax as softmax
 from cuprous.torch.nn._activation import celu as celu
 from cuprous.torch.nn._activation import elu as elu
 from cuprous.torch.nn._activation import gelu as gelu

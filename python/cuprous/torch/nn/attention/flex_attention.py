@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _placeholders
+from cuprous.torch import _creation, _placeholders, _ranges
 from cuprous.torch._pointwise import FUNCTIONS as _pointwise
 from cuprous.torch._products import matmul
-from cuprous.torch._reductions import logsumexp
+from cuprous.torch._softmax import logsumexp
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn.functional import softmax
 
@@ -134,7 +134,7 @@ def _indices(*extents: int, device: Any) -> list[Tensor]:
     for k, n in enumerate(extents):
         shape = [1] * len(extents)
         shape[k] = n
-        found.append(_creation.arange(n, device=device).view(shape))
+        found.append(_ranges.arange(n, device=device).view(shape))
     return found
 
 
