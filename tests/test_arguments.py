@@ -140,7 +140,7 @@ _TORCH_HINTS = {
     "only some layers have older versions": "nn.modules._state._before_load.version",
     "for PyTorch's signature: a subclass need not create its copy": """
         distributions._base.expand._instance distributions._mixed.expand._instance
-        distributions._transformed.expand._instance distributions._relaxed.expand._instance""",
+        distributions._transformed.expand._instance""",
     "some Jacobians depend on the argument alone": """
         distributions._transform.log_abs_det_jacobian.y distributions.transforms.log_abs_det_jacobian.y""",
     _ORDERED: """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import json
 import math
 import os
@@ -14,7 +15,6 @@ import re
 import runpy
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from cuprous._tools.progress import Progress
@@ -74,8 +74,7 @@ def _first_float64(body: str) -> str:
 
     Lines of `cuprous.cuda.random`, which make float32 numbers from float64 ones, are not the program's.
     """
-    modules = (random, _philox, _random_units)
-    library = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in modules)
+    library = "".join(map(inspect.getsource, (random, _philox, _random_units)))
     line = ""
     for text in body.splitlines():
         found = re.match(r"\s*// \d+: (.*)", text)

@@ -268,10 +268,10 @@ def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
     )
 
 
-max = _min_or_max("max", "larger", "tensor(7)", "(tensor([5, 7]), tensor([1, 0]))")
+max: Callable[..., Any] = _min_or_max("max", "larger", "tensor(7)", "(tensor([5, 7]), tensor([1, 0]))")
 
 
-min = _min_or_max("min", "smaller", "tensor(1)", "(tensor([1, 3]), tensor([0, 1]))")
+min: Callable[..., Any] = _min_or_max("min", "smaller", "tensor(1)", "(tensor([1, 3]), tensor([0, 1]))")
 
 
 def only(input: Tensor) -> values_indices:
