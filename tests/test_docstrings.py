@@ -396,27 +396,34 @@ def named(path: str) -> Any:
     return None if isinstance(found, Unsupported) else found
 
 
+def unrelated(module: str, name: str, value: Any) -> list[str]:
+    """Returns the related names that neither the module nor Cuprous has, or that are the function itself."""
+    wrong = []
+    for related in filter(None, re.split(r",\s+", section(inspect.getdoc(value) or "", "See Also").strip())):
+        found = named(f"{module}.{related}")
+        found = named(f"cuprous.{related.removeprefix('cuprous.')}") if found is None else found
+        itself = "." not in name and inspect.getdoc(found) == inspect.getdoc(value)
+        if found is None or itself:
+            wrong.append(related)
+    return wrong
+
+
 def test_related_names_exist() -> None:
     """Names in a section See Also are those of the module or of Cuprous, and none is the function itself.
 
     Functions and classes have the section; methods need not.
     """
-    wrong, without, count = [], set(), 0
-    for module in COMPLETE:
-        for name, value in public(module):
-            text = section(inspect.getdoc(value) or "", "See Also").strip()
-            count += bool(text)
-            if not text and "." not in name:
-                without.add(name)
-            for related in filter(None, re.split(r",\s+", text)):
-                found = named(f"{module}.{related}")
-                found = named(f"cuprous.{related.removeprefix('cuprous.')}") if found is None else found
-                itself = "." not in name and inspect.getdoc(found) == inspect.getdoc(value)
-                if found is None or itself:
-                    wrong.append((f"{module}.{name}", related))
-    assert wrong == []
-    assert without == set(WITHOUT_RELATED)
-    assert count > 3100
+    values = [(module, name, value) for module in COMPLETE for name, value in public(module)]
+    others = [f"cuprous.{name}" for name in OTHERS if not missing(f"cuprous.{name}")]
+    more = [(module, name, value) for module in others for name, value in public(module)]
+    more += [("cuprous.cuda", name, intrinsic(name)) for name in _intrinsic_docs.ROWS]
+    wrong = {
+        f"{module}.{name}": found for module, name, value in values + more if (found := unrelated(module, name, value))
+    }
+    assert wrong == {}
+    without = [name for _, name, value in values if not section(inspect.getdoc(value) or "", "See Also").strip()]
+    assert {name for name in without if "." not in name} == set(WITHOUT_RELATED)
+    assert len(values) - len(without) > 3100
 
 
 def intrinsic(name: str) -> Any:

@@ -316,6 +316,10 @@ class MaxVit(nn.Module):
     ------
     ValueError
         For images whose extents in a block are no multiple of a window's.
+
+    See Also
+    --------
+    torchvision.models.maxvit_t
     """
 
     def __init__(self, input_size: tuple[int, int], stem_channels: int, partition_size: int, block_channels: list[int],

@@ -202,7 +202,12 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """A transformer of patches of images, with attention within windows that are shifted in every second block."""
+    """A transformer of patches of images, with attention within windows that are shifted in every second block.
+
+    See Also
+    --------
+    torchvision.models.swin_t, torchvision.models.swin_v2_t
+    """
 
     def __init__(self, patch_size: list[int], embed_dim: int, depths: list[int], num_heads: list[int],
                  window_size: list[int], mlp_ratio: float = 4.0, dropout: float = 0.0, attention_dropout: float = 0.0,

@@ -122,6 +122,10 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
     RuntimeError
         If parameters or buffers are not on the first GPU.
 
+    See Also
+    --------
+    torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel
+
     Examples
     --------
     >>> if torch.cuda.is_available():
