@@ -251,7 +251,7 @@ _TORCH_HINTS = {
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
         _softmax.softmax._stacklevel _softmax.log_softmax._stacklevel _conversions.is_pinned.device
-        autograd.Variable.volatile nn._activation.gumbel_softmax.eps nn.modules.linear.__init__.args
+        autograd.Variable.volatile nn._pure_activation.gumbel_softmax.eps nn.modules.linear.__init__.args
         nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
     "Python's protocol": """
         _alternative_names.find_spec.path _alternative_names.find_spec.target _alternative_names.create_module.spec

@@ -201,12 +201,12 @@ from cuprous.torch.linalg._lu import geqrf as geqrf
 from cuprous.torch.linalg._lu import pca_lowrank as pca_lowrank
 from cuprous.torch.linalg._lu import svd_lowrank as svd_lowrank
 from cuprous.torch.nn._activation import celu as celu
-from cuprous.torch.nn._activation import prelu as prelu
 from cuprous.torch.nn._activation import relu as relu
 from cuprous.torch.nn._activation import selu as selu
 from cuprous.torch.nn._embedding import cdist as cdist
 from cuprous.torch.nn._embedding import pdist as pdist
 from cuprous.torch.nn._normalization import rms_norm as rms_norm
+from cuprous.torch.nn._pure_activation import prelu as prelu
 from cuprous.torch.nn._resampling import channel_shuffle as channel_shuffle
 from cuprous.torch.nn._resampling import pixel_shuffle as pixel_shuffle
 from cuprous.torch.nn._resampling import pixel_unshuffle as pixel_unshuffle

@@ -11,9 +11,9 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _cumulative, _indexing, _joining, _reductions, _softmax
 from cuprous.torch._comparisons import clamp
 from cuprous.torch._creation import tensor
-from cuprous.torch.nn._activation import logsigmoid
 from cuprous.torch.nn._embedding import pairwise_distance
 from cuprous.torch.nn._loss import legacy, reduced
+from cuprous.torch.nn._pure_activation import logsigmoid
 
 _map = _core.t_map
 
