@@ -276,6 +276,10 @@ def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = Fa
     AlexNet
         The network.
 
+    See Also
+    --------
+    torchvision.models.AlexNet, torchvision.models.get_model, torchvision.models.list_models
+
     Examples
     --------
     >>> model = models.alexnet(num_classes=10)
