@@ -250,8 +250,8 @@ _TORCH_HINTS = {
     "gradients are always views": "nn.parallel.distributed.__init__.gradient_as_bucket_view",
     "the table is short": "cuda._memory.memory_summary.abbreviated",
     "PyTorch ignores it too": """
-        _reductions.softmax._stacklevel _reductions.log_softmax._stacklevel _conversions.is_pinned.device
-        autograd.Variable.volatile nn._activation.gumbel_softmax.eps nn.modules.linear.__init__.args
+        _softmax.softmax._stacklevel _softmax.log_softmax._stacklevel _conversions.is_pinned.device
+        autograd.Variable.volatile nn._pure_activation.gumbel_softmax.eps nn.modules.linear.__init__.args
         nn.modules.linear.__init__.kwargs utils.data._samplers.__init__.data_source""",
     "Python's protocol": """
         _alternative_names.find_spec.path _alternative_names.find_spec.target _alternative_names.create_module.spec

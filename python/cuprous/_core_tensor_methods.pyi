@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, overload
 
 from cuprous._core import Tensor
+from cuprous.torch._extremes import min_max, values_indices
 from cuprous.torch._further import frexp_result
 from cuprous.torch._histograms import histogram_result
 from cuprous.torch._legacy_linalg import qr_result, svd_result
-from cuprous.torch._reductions import min_max, values_indices
 from cuprous.torch._storage import TypedStorage, UntypedStorage
 from cuprous.torch._types import Size
 from cuprous.torch.autograd._hooks import RemovableHandle

@@ -17,7 +17,12 @@ from cuprous import _core
 
 
 def visible_gpus() -> list[str]:
-    """Returns the GPUs of this process as `CUDA_VISIBLE_DEVICES` names them."""
+    """Returns the GPUs of this process as `CUDA_VISIBLE_DEVICES` names them.
+
+    See Also
+    --------
+    dask.LocalCluster
+    """
     named = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
     count = _core.device_count()
     return named[:count] if len(named) >= count else [str(k) for k in range(count)]
@@ -43,6 +48,10 @@ class LocalCluster(distributed.LocalCluster):
     ------
     ValueError
         If `n_workers` is not positive.
+
+    See Also
+    --------
+    dask.visible_gpus
 
     Examples
     --------

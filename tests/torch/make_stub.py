@@ -45,7 +45,7 @@ OVERLOADS: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 _OVERLOAD_IMPORTS = {
     "import builtins", "from typing import Literal", "from typing import overload",
-    "from cuprous.torch._reductions import values_indices", "from cuprous.torch._types import Size",
+    "from cuprous.torch._extremes import values_indices", "from cuprous.torch._types import Size",
 }  # fmt: skip
 _STARS: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 

@@ -77,6 +77,10 @@ def __array_namespace_info__() -> Info:
     Info
         An object with the methods of the standard.
 
+    See Also
+    --------
+    finfo, iinfo, isdtype, result_type
+
     Examples
     --------
     >>> cp.__array_namespace_info__().capabilities()["boolean indexing"]

@@ -23,6 +23,10 @@ class flatiter:
     base : ndarray
         The array. NumPy's class cannot be called: use `array.flat`.
 
+    See Also
+    --------
+    ndenumerate, ndindex, ravel
+
     Examples
     --------
     >>> isinstance(cp.zeros(2).flat, cp.flatiter)

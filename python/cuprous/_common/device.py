@@ -136,6 +136,10 @@ class MemoryPool:
     NotImplementedError
         For an allocator.
 
+    See Also
+    --------
+    get_default_memory_pool, PinnedMemoryPool
+
     Examples
     --------
     >>> pool = cp.get_default_memory_pool()
@@ -350,6 +354,10 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
     TypeError
         For other arguments than CuPy's: a function, or `kernel_name`.
 
+    See Also
+    --------
+    vectorize, ElementwiseKernel, ReductionKernel
+
     Examples
     --------
     >>> @cp.fuse
@@ -367,6 +375,10 @@ def fuse(*args: Any, **kwargs: Any) -> Any:
 
 def show_config() -> None:
     """Prints versions, devices and memory.
+
+    See Also
+    --------
+    torch.__config__.show
 
     Examples
     --------

@@ -41,6 +41,11 @@ def split_entries(text: str) -> dict[str, str]:
     return {name.strip(" *"): entry for entry in entries for name in re.split(" :|\n", entry)[0].split(",")}
 
 
+def related_names(name: str, group: str, module: str = "torch") -> str:
+    """Returns the section See Also of a function of a group: the paths of the group's other names in a module."""
+    return ", ".join(f"{module}.{other}" for other in group.split() if other != name)
+
+
 def typed(kind: str, default: Any) -> str:
     """Returns the type of a parameter with its default: "int, default 0", or "int, optional" for other objects."""
     parts = default if type(default) is tuple and default else (default,)

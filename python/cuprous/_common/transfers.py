@@ -24,6 +24,10 @@ class ImplicitConversionError(TypeError):
     """An array would be copied to the host, or exposed to other code, implicitly. Raised in mode "refuse" of
     `set_transfers`.
 
+    See Also
+    --------
+    TransferWarning, set_transfers
+
     Examples
     --------
     >>> issubclass(cp.ImplicitConversionError, TypeError)
@@ -33,6 +37,10 @@ class ImplicitConversionError(TypeError):
 
 class TransferWarning(UserWarning):
     """Warning for a source line that implicitly copies a large array between host and device.
+
+    See Also
+    --------
+    ImplicitConversionError, set_transfers
 
     Examples
     --------
@@ -74,6 +82,10 @@ class set_transfers:
     ------
     ValueError
         For another mode.
+
+    See Also
+    --------
+    TransferWarning, ImplicitConversionError, asnumpy
 
     Examples
     --------

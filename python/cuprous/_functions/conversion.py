@@ -121,6 +121,10 @@ def asfarray(a: Any, dtype: Any = float) -> ndarray:
     ndarray
         An array of a floating or complex dtype.
 
+    See Also
+    --------
+    asarray, asarray_chkfinite, ascontiguousarray
+
     Examples
     --------
     >>> cp.asfarray([1, 2])

@@ -174,6 +174,10 @@ def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: Any = None, ou
     ValueError
         If there is no `axis` for an array of several axes.
 
+    See Also
+    --------
+    cumulative_sum, cumprod, prod
+
     Examples
     --------
     >>> cp.cumulative_prod(cp.asarray([2, 3, 4]), include_initial=True)

@@ -314,6 +314,10 @@ def isfortran(a: ndarray) -> bool:
     TypeError
         If `a` is not an array.
 
+    See Also
+    --------
+    asfortranarray, ascontiguousarray
+
     Examples
     --------
     >>> cp.isfortran(cp.ones((2, 3), order="F"))
@@ -333,6 +337,10 @@ def iterable(y: object) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    isscalar
 
     Examples
     --------

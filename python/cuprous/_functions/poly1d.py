@@ -43,6 +43,10 @@ class poly1d(Coefficients):
     ValueError
         For more than one axis.
 
+    See Also
+    --------
+    polyfit, polyval, roots
+
     Examples
     --------
     >>> p = cp.poly1d([1, -3, 2])

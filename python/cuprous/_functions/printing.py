@@ -142,6 +142,10 @@ def who(vardict: Mapping[str, Any] | None = None) -> None:
         A mapping of names to objects; by default the caller's globals. Only arrays are listed. An array with several
         names is counted once.
 
+    See Also
+    --------
+    profile
+
     Examples
     --------
     >>> cp.who({"x": cp.ones(3)})

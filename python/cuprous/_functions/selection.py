@@ -440,6 +440,10 @@ def scatter_add(a: ndarray, slices: Any, value: ArrayLike) -> None:
     value : array_like
         The values, which broadcast to the indexed elements.
 
+    See Also
+    --------
+    cupyx.scatter_max, cupyx.scatter_min
+
     Examples
     --------
     >>> a = cp.zeros(3, int)
@@ -462,6 +466,10 @@ def scatter_max(a: ndarray, slices: Any, value: ArrayLike) -> None:
     value : array_like
         The values, which broadcast to the indexed elements.
 
+    See Also
+    --------
+    cupyx.scatter_min, cupyx.scatter_add
+
     Examples
     --------
     >>> a = cp.asarray([1, 5])
@@ -483,6 +491,10 @@ def scatter_min(a: ndarray, slices: Any, value: ArrayLike) -> None:
         An index, as in `a[slices]`.
     value : array_like
         The values, which broadcast to the indexed elements.
+
+    See Also
+    --------
+    cupyx.scatter_max, cupyx.scatter_add
 
     Examples
     --------

@@ -376,6 +376,10 @@ def in1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, invert: bo
     ndarray
         A 1-d bool array.
 
+    See Also
+    --------
+    isin, intersect1d, setdiff1d
+
     Examples
     --------
     >>> cp.in1d([1, 2, 5], [5, 1])

@@ -387,6 +387,10 @@ def sort_complex(a: ArrayLike) -> ndarray:
     ndarray
         A complex array of the shape of `a`.
 
+    See Also
+    --------
+    sort, real, imag
+
     Examples
     --------
     >>> cp.sort_complex([2 + 1j, 1 + 2j, 1 - 1j])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import json
 import math
 import os
@@ -14,11 +15,10 @@ import re
 import runpy
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from cuprous._tools.progress import Progress
-from cuprous.cuda import _nvrtc, random
+from cuprous.cuda import _nvrtc, _philox, _random_units, random
 from cuprous.cuda._device import Device, is_available
 from cuprous.cuda._headers import include_options, translated
 from cuprous.cuda._jit import Dispatcher
@@ -74,7 +74,7 @@ def _first_float64(body: str) -> str:
 
     Lines of `cuprous.cuda.random`, which make float32 numbers from float64 ones, are not the program's.
     """
-    library = Path(random.__file__).read_text(encoding="utf-8")
+    library = "".join(map(inspect.getsource, (random, _philox, _random_units)))
     line = ""
     for text in body.splitlines():
         found = re.match(r"\s*// \d+: (.*)", text)

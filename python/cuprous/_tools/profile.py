@@ -23,6 +23,10 @@ class profile:
     RuntimeError
         If a profile is being made already, or figures are read before it has ended.
 
+    See Also
+    --------
+    timeit, explain, estimate
+
     Examples
     --------
     >>> with cp.profile() as p:

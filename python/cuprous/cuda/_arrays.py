@@ -242,6 +242,10 @@ def defer_cleanup() -> Iterator[None]:
     -------
     context manager
 
+    See Also
+    --------
+    cuda.current_context
+
     Examples
     --------
     >>> with cuda.defer_cleanup():
@@ -590,6 +594,10 @@ def select_device(device_id: int) -> Gpu:
 
 def close() -> None:
     """Frees cached programs and memory. The primary context stays, since other libraries share it.
+
+    See Also
+    --------
+    cuda.Device, cuda.current_context
 
     Examples
     --------

@@ -66,6 +66,10 @@ class Device:
     device : int, device or str, optional
         Its number, by default that of the current GPU.
 
+    See Also
+    --------
+    cuda.get_current_device, cuda.select_device, cuda.gpus
+
     Examples
     --------
     >>> if cuda.is_available():

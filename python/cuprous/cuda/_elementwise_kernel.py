@@ -213,6 +213,10 @@ class ElementwiseKernel(Typed):
     NotImplementedError
         If the device is a CPU.
 
+    See Also
+    --------
+    ReductionKernel, RawKernel, fuse
+
     Examples
     --------
     >>> scale = cp.ElementwiseKernel("float32 x, T y", "T z", "z = x * y", "scale")

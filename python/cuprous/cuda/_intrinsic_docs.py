@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import Parameter, Signature
 
-from cuprous._common.naming import REQUIRED, entry, join_sections
+from cuprous._common.naming import REQUIRED, entry, join_sections, related_names
 
 #: Arguments that have the same meaning in all intrinsics: type and description.
 _ARGUMENTS = {
@@ -39,6 +39,22 @@ _RESULTS = {
     "A bool": "bool", "A uint32": "uint32", "A float16": "float16", "A float": "float", "A group": "group",
     "An array": "ndarray", "The pair": "tuple (int, bool)",
 }  # fmt: skip
+#: Groups of related intrinsics, by their names below `cuda`.
+_GROUPS = (
+    "grid gridsize", "threadIdx blockIdx blockDim gridDim",
+    "syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp",
+    "threadfence threadfence_block threadfence_system", "laneid activemask lanemask_lt warpsize",
+    "all_sync any_sync eq_sync ballot_sync", "shfl_sync shfl_up_sync shfl_down_sync shfl_xor_sync",
+    "match_any_sync match_all_sync", "popc brev clz ffs", "sinpi cospi", "cbrt rsqrt", "fma fp16.hfma",
+    "ldca ldcg ldcs ldlu ldcv", "stcg stcs stwb stwt", "atomic.add atomic.sub atomic.inc atomic.dec",
+    "atomic.and_ atomic.or_ atomic.xor", "atomic.max atomic.min atomic.nanmax atomic.nanmin",
+    "atomic.exch atomic.cas atomic.compare_and_swap", "shared.array local.array const.array_like",
+    "cg.this_thread_block cg.this_grid cg.sync", "fp16.hadd fp16.hsub fp16.hmul fp16.hdiv fp16.hfma",
+    "fp16.heq fp16.hne", "fp16.hge fp16.hgt fp16.hle fp16.hlt", "fp16.hmax fp16.hmin", "fp16.hneg fp16.habs",
+    "fp16.hsin fp16.hcos", "fp16.hlog fp16.hlog2 fp16.hlog10", "fp16.hexp fp16.hexp2 fp16.hexp10",
+    "fp16.hsqrt fp16.hrsqrt fp16.hrcp", "fp16.hceil fp16.hfloor fp16.htrunc fp16.hrint",
+    "fp16.htanh fp16.htanh_approx",
+)  # fmt: skip
 #: Statements before an example's kernel.
 _BEFORE = {"const.array_like": "table = np.array([5, 7])"}
 
@@ -299,6 +315,7 @@ def docstring(name: str) -> str:
     return join_sections(summary, {
         "Parameters": "\n".join(described),
         "Returns": returns and (kind if kind == "None" else f"{kind}\n    {returns}"),
+        "See Also": related_names(name, next((group for group in _GROUPS if name in group.split()), ""), "cuda"),
         "Examples": "\n".join([
             *([f">>> {_BEFORE[name]}"] if name in _BEFORE else []),
             ">>> @cuda.jit", "... def kernel(out):", "...     i = cuda.grid(1)",

@@ -74,6 +74,10 @@ class PinnedMemoryPool:
     NotImplementedError
         For an allocator.
 
+    See Also
+    --------
+    get_default_pinned_memory_pool, MemoryPool, cuda.pinned_array
+
     Examples
     --------
     >>> pool = cp.cuda.PinnedMemoryPool()

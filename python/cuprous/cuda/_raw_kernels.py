@@ -88,6 +88,10 @@ class RawModule:
     ValueError
         For another backend, and `name_expressions` with nvcc.
 
+    See Also
+    --------
+    RawKernel, ElementwiseKernel
+
     Examples
     --------
     >>> module = cp.RawModule(code='extern "C" __global__ void zero(float* x) { x[threadIdx.x] = 0; }')
@@ -338,6 +342,10 @@ class RawKernel:
         If the device is a CPU.
     RuntimeError
         If the source does not compile, or the compiler asked for is not installed.
+
+    See Also
+    --------
+    RawModule, ElementwiseKernel, ReductionKernel
 
     Examples
     --------

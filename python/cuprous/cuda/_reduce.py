@@ -23,6 +23,10 @@ class Reduce:
     functor : callable
         The function.
 
+    See Also
+    --------
+    cuda.reduce
+
     Examples
     --------
     >>> total = cuda.Reduce(lambda a, b: a + b)

@@ -44,6 +44,10 @@ class ReductionKernel(Typed):
     NotImplementedError
         If the device is a CPU.
 
+    See Also
+    --------
+    ElementwiseKernel, RawKernel, fuse
+
     Examples
     --------
     >>> norm = cp.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")

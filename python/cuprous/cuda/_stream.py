@@ -167,6 +167,10 @@ def get_current_stream() -> Any:
     Stream
         A `Stream` or `ExternalStream`.
 
+    See Also
+    --------
+    cuda.stream, cuda.default_stream
+
     Examples
     --------
     >>> cuda.get_current_stream().ptr >= 0

@@ -32,6 +32,10 @@ def Mark(message: str, id_color: int = -1) -> None:
     id_color : int, default -1
         The number of a color; a negative one leaves the color to the tool.
 
+    See Also
+    --------
+    cuda.nvtx.MarkC, cuda.nvtx.RangePush
+
     Examples
     --------
     >>> cuda.nvtx.Mark("start")
@@ -54,6 +58,10 @@ def MarkC(message: str, color: int = 0) -> None:
     OverflowError
         If the color has more than 32 bits, or is negative.
 
+    See Also
+    --------
+    cuda.nvtx.Mark, cuda.nvtx.RangePushC
+
     Examples
     --------
     >>> cuda.nvtx.MarkC("start", 0xFF00FF00)
@@ -70,6 +78,10 @@ def RangePush(message: str, id_color: int = -1) -> None:
         The text.
     id_color : int, default -1
         The number of a color; a negative one leaves the color to the tool.
+
+    See Also
+    --------
+    cuda.nvtx.RangePop, cuda.nvtx.RangePushC, cuda.nvtx.RangeStart
 
     Examples
     --------
@@ -94,6 +106,10 @@ def RangePushC(message: str, color: int = 0) -> None:
     OverflowError
         If the color has more than 32 bits, or is negative.
 
+    See Also
+    --------
+    cuda.nvtx.RangePop, cuda.nvtx.RangePush, cuda.nvtx.MarkC
+
     Examples
     --------
     >>> cuda.nvtx.RangePushC("step", 0xFF00FF00)
@@ -104,6 +120,10 @@ def RangePushC(message: str, color: int = 0) -> None:
 
 def RangePop() -> None:
     """Ends the range of this thread that was begun last.
+
+    See Also
+    --------
+    cuda.nvtx.RangePush, cuda.nvtx.RangePushC
 
     Examples
     --------
@@ -128,6 +148,10 @@ def RangeStart(message: str | None, color: int | None) -> int:
     int
         The range's number; 0 if no tool is attached.
 
+    See Also
+    --------
+    cuda.nvtx.RangeEnd, cuda.nvtx.RangePush
+
     Examples
     --------
     >>> number = cuda.nvtx.RangeStart("step", None)
@@ -143,6 +167,10 @@ def RangeEnd(range_id: int) -> None:
     ----------
     range_id : int
         Its number.
+
+    See Also
+    --------
+    cuda.nvtx.RangeStart
 
     Examples
     --------

@@ -18,6 +18,10 @@ def getDeviceCount() -> int:
     -------
     int
 
+    See Also
+    --------
+    cuda.runtime.getDevice, cuda.runtime.setDevice, cuda.runtime.getDeviceProperties
+
     Examples
     --------
     >>> cuda.runtime.getDeviceCount() >= 0
@@ -32,6 +36,10 @@ def getDevice() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    cuda.runtime.setDevice, cuda.runtime.getDeviceCount, cuda.get_current_device
 
     Examples
     --------
@@ -53,6 +61,10 @@ def setDevice(device: int) -> None:
     ------
     CUDARuntimeError
         If there is no such GPU.
+
+    See Also
+    --------
+    cuda.runtime.getDevice, cuda.runtime.getDeviceCount, cuda.select_device
 
     Examples
     --------
@@ -76,6 +88,10 @@ def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
     -------
     int
 
+    See Also
+    --------
+    cuda.runtime.getDeviceCount, cuda.runtime.getDeviceProperties
+
     Examples
     --------
     >>> if cuda.runtime.getDeviceCount() > 1:
@@ -86,6 +102,10 @@ def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
 
 def deviceSynchronize() -> None:
     """Submits the recorded operations and waits for them, also on the CPU.
+
+    See Also
+    --------
+    cuda.runtime.streamSynchronize, cuda.synchronize
 
     Examples
     --------
@@ -110,6 +130,10 @@ def getDeviceProperties(device: int) -> dict[str, Any]:
     ------
     CUDARuntimeError
         If there is no such GPU.
+
+    See Also
+    --------
+    cuda.runtime.getDevice, cuda.runtime.getDeviceCount, cuda.runtime.get_device_properties, cuda.runtime.memGetInfo
 
     Examples
     --------
@@ -164,6 +188,10 @@ def memGetInfo() -> tuple[int, int]:
     CUDARuntimeError
         Without a GPU.
 
+    See Also
+    --------
+    cuda.runtime.getDeviceProperties
+
     Examples
     --------
     >>> if cuda.is_available():
@@ -178,6 +206,10 @@ def driverGetVersion() -> int:
     Returns
     -------
     int
+
+    See Also
+    --------
+    cuda.runtime.runtimeGetVersion
 
     Examples
     --------
@@ -194,6 +226,10 @@ def runtimeGetVersion() -> int:
     -------
     int
 
+    See Also
+    --------
+    cuda.runtime.driverGetVersion
+
     Examples
     --------
     >>> cuda.runtime.runtimeGetVersion() == cuda.runtime.driverGetVersion()
@@ -209,6 +245,10 @@ def streamSynchronize(stream: int) -> None:
     ----------
     stream : int
         The handle of the other stream.
+
+    See Also
+    --------
+    cuda.runtime.deviceSynchronize, cuda.synchronize
 
     Examples
     --------

@@ -9,6 +9,10 @@ from typing import Any
 class Type:
     """A type. `t[:]` is an array type, `t(a, b)` a signature, and `t(x)` in a kernel a conversion.
 
+    See Also
+    --------
+    cuda.types.Array, cuda.types.Record, cuda.types.as_type, cuda.types.typeof
+
     Examples
     --------
     >>> types.float32
@@ -102,6 +106,10 @@ class Type:
 class Signature:
     """A function's return type and argument types.
 
+    See Also
+    --------
+    cuda.types.signature_of, cuda.types.argument_types
+
     Examples
     --------
     >>> types.void(types.float32[:])
@@ -119,6 +127,10 @@ class Signature:
 class NoneType(Type):
     """The type of None, and the return type of kernels.
 
+    See Also
+    --------
+    cuda.types.Type
+
     Examples
     --------
     >>> types.none
@@ -131,6 +143,10 @@ class NoneType(Type):
 
 class Array(Type):
     """The type of an array: C, F, or A for any strides.
+
+    See Also
+    --------
+    cuda.types.Type, cuda.types.Record, cuda.types.typeof
 
     Examples
     --------
@@ -151,6 +167,10 @@ class Array(Type):
 
 class Record(Type):
     """The type of a record: of NumPy's structured dtype, or of the engine's name of it.
+
+    See Also
+    --------
+    cuda.types.Type, cuda.types.Array
 
     Examples
     --------
@@ -176,6 +196,10 @@ class Record(Type):
 class Tuple(Type):
     """The type of a tuple of those types.
 
+    See Also
+    --------
+    cuda.types.UniTuple, cuda.types.Type
+
     Examples
     --------
     >>> types.Tuple((types.int32, types.float32))
@@ -189,6 +213,10 @@ class Tuple(Type):
 
 class UniTuple(Tuple):
     """The type of a tuple of one type.
+
+    See Also
+    --------
+    cuda.types.Tuple, cuda.types.Type
 
     Examples
     --------
@@ -220,6 +248,10 @@ def as_type(t: Any) -> Type:
     TypeError
         For anything else.
 
+    See Also
+    --------
+    cuda.types.typeof, cuda.types.signature_of
+
     Examples
     --------
     >>> types.as_type(np.float32)
@@ -246,6 +278,10 @@ def as_type(t: Any) -> Type:
 
 def typeof(value: Any) -> Type:
     """Returns the type of a value as a kernel argument.
+
+    See Also
+    --------
+    cuda.types.as_type, cuda.types.signature_of
 
     Examples
     --------
@@ -324,6 +360,10 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
     TypeError
         For anything else.
 
+    See Also
+    --------
+    cuda.types.argument_types, cuda.types.Signature
+
     Examples
     --------
     >>> types.signature_of("void(float32[:], int32)")
@@ -342,6 +382,10 @@ def signature_of(text: Any) -> Signature | tuple[Type, ...]:
 
 def argument_types(signature: Any) -> tuple[Type, ...]:
     """Returns the argument types of what `signature_of` accepts.
+
+    See Also
+    --------
+    cuda.types.signature_of, cuda.types.Signature
 
     Examples
     --------

@@ -15,6 +15,10 @@ def geterr() -> dict[str, str | None]:
     dict of str to str or None
         A dict.
 
+    See Also
+    --------
+    cupyx.seterr, cupyx.errstate
+
     Examples
     --------
     >>> cp.cupyx.geterr()["linalg"]
@@ -43,6 +47,10 @@ def seterr(*, divide: Any = None, over: Any = None, under: Any = None, invalid: 
     ------
     NotImplementedError
         For other settings.
+
+    See Also
+    --------
+    cupyx.geterr, cupyx.errstate
 
     Examples
     --------
@@ -80,6 +88,10 @@ def errstate(*, divide: Any = None, over: Any = None, under: Any = None, invalid
     NotImplementedError
         For other settings.
 
+    See Also
+    --------
+    cupyx.seterr, cupyx.geterr
+
     Examples
     --------
     >>> with cp.cupyx.errstate(linalg="raise"):
@@ -106,6 +118,10 @@ def allow_synchronize(allow: bool) -> Iterator[None]:
     ------
     NotImplementedError
         For False.
+
+    See Also
+    --------
+    cupyx.seterr, cupyx.errstate
 
     Examples
     --------

@@ -29,6 +29,10 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     -------
     numpy.ndarray
 
+    See Also
+    --------
+    cupyx.zeros_pinned, cupyx.empty_like_pinned, cuda.pinned_array
+
     Examples
     --------
     >>> cp.cupyx.empty_pinned((2, 3), "f4").nbytes
@@ -55,6 +59,10 @@ def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Any:
     Returns
     -------
     numpy.ndarray
+
+    See Also
+    --------
+    cupyx.empty_pinned, cupyx.zeros_like_pinned
 
     Examples
     --------
@@ -90,6 +98,10 @@ def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = 
     ------
     TypeError
         For `subok`.
+
+    See Also
+    --------
+    cupyx.empty_pinned, cupyx.zeros_like_pinned
 
     Examples
     --------
@@ -131,6 +143,10 @@ def zeros_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = 
     ------
     TypeError
         For `subok`.
+
+    See Also
+    --------
+    cupyx.zeros_pinned, cupyx.empty_like_pinned
 
     Examples
     --------

@@ -30,7 +30,12 @@ range = _Intrinsic("range")
 
 
 class RawKernel:
-    """A kernel. `kernel[grid, block](x, y)` launches it, and so does `kernel((grid,), (block,), (x, y))`."""
+    """A kernel. `kernel[grid, block](x, y)` launches it, and so does `kernel((grid,), (block,), (x, y))`.
+
+    See Also
+    --------
+    cupyx.jit.rawkernel, cuda.jit
+    """
 
     def __init__(self, function: Any) -> None:
         self.kernel: Dispatcher = _jit(function)
@@ -63,6 +68,10 @@ def rawkernel(*, mode: str = "cuda", device: bool = False) -> Any:
     ------
     NotImplementedError
         For modes other than "cuda".
+
+    See Also
+    --------
+    cupyx.jit.RawKernel, cuda.jit
 
     Examples
     --------

@@ -83,6 +83,10 @@ def benchmark(func: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: Mapp
     NotImplementedError
         For GPUs other than the first.
 
+    See Also
+    --------
+    cupyx.profiler.time_range, timeit
+
     Examples
     --------
     >>> times = profiler.benchmark(cp.sin, (cp.ones(100),), n_repeat=3)
@@ -150,6 +154,10 @@ class time_range:
     ValueError
         If both colors are passed, or a context manager has no name.
 
+    See Also
+    --------
+    cupyx.profiler.profile, cupyx.profiler.benchmark
+
     Examples
     --------
     >>> with profiler.time_range("sum"):
@@ -193,6 +201,10 @@ class time_range:
 @contextmanager
 def profile() -> Iterator[None]:
     """Waits for the device at both ends of a block, so that a profiler sees exactly the work within.
+
+    See Also
+    --------
+    cupyx.profiler.time_range, cupyx.profiler.benchmark
 
     Examples
     --------

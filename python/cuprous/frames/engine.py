@@ -70,6 +70,10 @@ class Engine(pl.InMemoryEngine):
     ImportError
         If `reader` is "pylibcudf" and it is not installed.
 
+    See Also
+    --------
+    frames.report, frames.from_arrays
+
     Examples
     --------
     >>> import cuprous.frames
@@ -454,6 +458,10 @@ def report(lf: Any, engine: Engine | None = None) -> Report:
     -------
     Report
         A report; `print` shows it as a table.
+
+    See Also
+    --------
+    frames.Engine, frames.Report
 
     Examples
     --------

@@ -25,6 +25,10 @@ class Entry:
         Bytes copied to the device.
     reason : str, default ""
         Why it was left to Polars.
+
+    See Also
+    --------
+    frames.Report, frames.report
     """
 
     node: str
@@ -46,6 +50,10 @@ class Report:
         The nodes, inputs before what uses them.
     milliseconds : float, default 0.0
         The time of the whole query.
+
+    See Also
+    --------
+    frames.Entry, frames.report
 
     Examples
     --------

@@ -34,6 +34,10 @@ class Table:
     frame : Frame
         The columns.
 
+    See Also
+    --------
+    frames.from_arrays
+
     Examples
     --------
     >>> import cuprous.frames
@@ -217,6 +221,10 @@ def from_arrays(arrays: Mapping[str, Any]) -> pl.LazyFrame:
         If the lengths differ, or an array does not have one dimension.
     TypeError
         If no dtype of Polars has values of an array's dtype.
+
+    See Also
+    --------
+    frames.Table, frames.Engine
 
     Examples
     --------

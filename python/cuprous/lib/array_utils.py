@@ -24,6 +24,10 @@ def byte_bounds(a: Any) -> tuple[int, int]:
     (low, high) : tuple of int
         All elements lie in the half-open range from `low` to `high`.
 
+    See Also
+    --------
+    shares_memory, may_share_memory
+
     Examples
     --------
     >>> low, high = cp.lib.array_utils.byte_bounds(cp.ones((2, 3), dtype="float32"))
@@ -64,6 +68,10 @@ def normalize_axis_index(axis: int, ndim: int, msg_prefix: str | None = None) ->
     AxisError
         If the array has no such axis.
 
+    See Also
+    --------
+    lib.array_utils.normalize_axis_tuple
+
     Examples
     --------
     >>> array_utils.normalize_axis_index(-1, 3)
@@ -100,6 +108,10 @@ def normalize_axis_tuple(
         If the array has no such axis.
     ValueError
         If an axis is repeated.
+
+    See Also
+    --------
+    lib.array_utils.normalize_axis_index
 
     Examples
     --------

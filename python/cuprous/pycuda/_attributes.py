@@ -10,6 +10,10 @@ from typing import Any, NoReturn
 class device_attribute(enum.Enum):
     """Attributes of a device. The values are keys of the driver's properties, or constants that hold for every GPU.
 
+    See Also
+    --------
+    pycuda.driver.Device
+
     Examples
     --------
     >>> # needs a GPU
@@ -47,6 +51,10 @@ class device_attribute(enum.Enum):
 class function_attribute(enum.Enum):
     """Attributes of a function.
 
+    See Also
+    --------
+    pycuda.driver.func_cache
+
     Examples
     --------
     >>> # needs a GPU
@@ -65,6 +73,10 @@ class function_attribute(enum.Enum):
 class ctx_flags(enum.IntFlag):
     """How a host thread waits for the GPU.
 
+    See Also
+    --------
+    pycuda.driver.Context, pycuda.driver.Device
+
     Examples
     --------
     >>> drv.ctx_flags.SCHED_AUTO
@@ -82,6 +94,10 @@ class ctx_flags(enum.IntFlag):
 class event_flags(enum.IntFlag):
     """How a host thread waits for an event.
 
+    See Also
+    --------
+    pycuda.driver.Event
+
     Examples
     --------
     >>> drv.event_flags.DEFAULT
@@ -97,6 +113,10 @@ class event_flags(enum.IntFlag):
 class func_cache(enum.IntEnum):
     """The preferred split of a multiprocessor's memory between cache and shared memory.
 
+    See Also
+    --------
+    pycuda.driver.function_attribute
+
     Examples
     --------
     >>> drv.func_cache.PREFER_SHARED
@@ -111,6 +131,10 @@ class func_cache(enum.IntEnum):
 
 class host_alloc_flags(enum.IntFlag):
     """How host memory is allocated and mapped.
+
+    See Also
+    --------
+    pycuda.driver.pagelocked_empty, pycuda.driver.register_host_memory
 
     Examples
     --------

@@ -15,6 +15,10 @@ from cuprous.pycuda._errors import LogicError
 def init(flags: int = 0) -> None:
     """Does nothing: the device starts with its first work. As in CUDA, `flags` must be 0.
 
+    See Also
+    --------
+    pycuda.driver.Device, pycuda.driver.Context
+
     Examples
     --------
     >>> drv.init()
@@ -24,13 +28,22 @@ def init(flags: int = 0) -> None:
 
 
 def get_version() -> tuple[int, int, int]:
-    """Returns the CUDA version of the compiler."""
+    """Returns the CUDA version of the compiler.
+
+    See Also
+    --------
+    pycuda.driver.get_driver_version
+    """
     major, minor = _nvrtc.version()
     return major, minor, 0
 
 
 def get_driver_version() -> int:
     """Returns the driver's version, such as 13000 for 13.0; 0 without a driver.
+
+    See Also
+    --------
+    pycuda.driver.get_version
 
     Examples
     --------
@@ -42,6 +55,10 @@ def get_driver_version() -> int:
 
 class Device:
     """A GPU.
+
+    See Also
+    --------
+    pycuda.driver.Context, pycuda.driver.device_attribute
 
     Examples
     --------
@@ -184,6 +201,10 @@ _STACK = _Stack()
 
 class Context:
     """The primary context of a GPU. The current context is that of the default device.
+
+    See Also
+    --------
+    pycuda.driver.Device, pycuda.driver.init
 
     Examples
     --------

@@ -6,23 +6,48 @@ from typing import Any
 
 
 class Error(Exception):
-    """The base class of the driver's errors."""
+    """The base class of the driver's errors.
+
+    See Also
+    --------
+    pycuda.driver.LogicError, pycuda.driver.LaunchError, pycuda.driver.RuntimeError
+    """
 
 
 class LogicError(Error):
-    """The program made an invalid request."""
+    """The program made an invalid request.
+
+    See Also
+    --------
+    pycuda.driver.Error, pycuda.driver.LaunchError
+    """
 
 
 class RuntimeError(Error):
-    """The device reported an error."""
+    """The device reported an error.
+
+    See Also
+    --------
+    pycuda.driver.Error, pycuda.driver.LogicError
+    """
 
 
 class LaunchError(Error):
-    """A launch failed."""
+    """A launch failed.
+
+    See Also
+    --------
+    pycuda.driver.Error, pycuda.driver.LogicError
+    """
 
 
 class CompileError(Error):
-    """A source did not compile."""
+    """A source did not compile.
+
+    See Also
+    --------
+    pycuda.compiler.compile, pycuda.compiler.SourceModule
+    """
 
     def __init__(self, msg: str, command_line: Any = (), stdout: str | None = None, stderr: str | None = None) -> None:
         super().__init__(msg)

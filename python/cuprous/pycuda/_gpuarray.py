@@ -64,6 +64,10 @@ class GPUArray:
     NotImplementedError
         For `strides` with gaps, and for records in order "F".
 
+    See Also
+    --------
+    pycuda.gpuarray.to_gpu, pycuda.gpuarray.empty, pycuda.gpuarray.zeros
+
     Examples
     --------
     >>> a = gpuarray.GPUArray((2, 2), np.float32)
@@ -629,6 +633,10 @@ for _name in ["neg", "pos", "abs", "invert"]:
 
 def to_gpu(ary: Any, allocator: Allocator | None = None) -> GPUArray:
     """Copies a NumPy array to the default device.
+
+    See Also
+    --------
+    pycuda.gpuarray.to_gpu_async, pycuda.gpuarray.GPUArray, pycuda.gpuarray.empty
 
     Examples
     --------

@@ -31,7 +31,12 @@ def host_bytes(array: Any) -> np.ndarray[Any, Any]:
 
 
 class PointerHolderBase:
-    """The base class of objects with an address; subclasses implement `get_pointer`."""
+    """The base class of objects with an address; subclasses implement `get_pointer`.
+
+    See Also
+    --------
+    pycuda.driver.DeviceAllocation
+    """
 
     def get_pointer(self) -> int:
         """Returns the address."""
@@ -55,6 +60,10 @@ class PointerHolderBase:
 
 class DeviceAllocation(PointerHolderBase):
     """Memory on the default device, freed with the last reference to it.
+
+    See Also
+    --------
+    pycuda.driver.mem_alloc, pycuda.driver.PointerHolderBase
 
     Examples
     --------
@@ -119,6 +128,10 @@ class DeviceAllocation(PointerHolderBase):
 def mem_alloc(size: int) -> DeviceAllocation:
     """Allocates `size` bytes on the default device.
 
+    See Also
+    --------
+    pycuda.driver.mem_alloc_like, pycuda.driver.mem_alloc_pitch, pycuda.driver.to_device, pycuda.driver.DeviceAllocation
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -134,6 +147,10 @@ def mem_alloc(size: int) -> DeviceAllocation:
 def mem_alloc_like(ary: Any) -> DeviceAllocation:
     """Allocates memory for the bytes of an array.
 
+    See Also
+    --------
+    pycuda.driver.mem_alloc, pycuda.driver.mem_alloc_pitch
+
     Examples
     --------
     >>> data = drv.mem_alloc_like(np.ones(2, np.int32))
@@ -144,6 +161,10 @@ def mem_alloc_like(ary: Any) -> DeviceAllocation:
 def mem_alloc_pitch(width: int, height: int, access_size: int) -> tuple[DeviceAllocation, int]:
     """Allocates memory for `height` rows of `width` bytes. Returns it with the row pitch, which suits accesses of any
     size.
+
+    See Also
+    --------
+    pycuda.driver.mem_alloc, pycuda.driver.mem_alloc_like
 
     Examples
     --------
@@ -163,6 +184,10 @@ def mem_get_info() -> tuple[int, int]:
     RuntimeError
         Without a GPU.
 
+    See Also
+    --------
+    pycuda.driver.Device
+
     Examples
     --------
     >>> # needs a GPU
@@ -175,6 +200,10 @@ def mem_get_info() -> tuple[int, int]:
 
 def memcpy_htod(dest: Any, src: Any) -> None:
     """Copies a host buffer to a device address.
+
+    See Also
+    --------
+    pycuda.driver.memcpy_htod_async, pycuda.driver.memcpy_dtoh, pycuda.driver.to_device
 
     Examples
     --------
@@ -193,6 +222,10 @@ def memcpy_htod(dest: Any, src: Any) -> None:
 def memcpy_dtoh(dest: Any, src: Any) -> None:
     """Copies from a device address to a host buffer, filling it.
 
+    See Also
+    --------
+    pycuda.driver.memcpy_dtoh_async, pycuda.driver.memcpy_htod, pycuda.driver.from_device
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -210,6 +243,10 @@ def memcpy_dtoh(dest: Any, src: Any) -> None:
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
     """Copies between device addresses.
 
+    See Also
+    --------
+    pycuda.driver.memcpy_dtod_async, pycuda.driver.memcpy_dtoh, pycuda.driver.memcpy_htod
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -226,6 +263,10 @@ def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
 def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
     """Performs `memcpy_htod`. All work runs in order, and the host buffer may be changed on return.
 
+    See Also
+    --------
+    pycuda.driver.memcpy_htod, pycuda.driver.Stream, pycuda.driver.pagelocked_empty
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -241,6 +282,10 @@ def memcpy_htod_async(dest: Any, src: Any, stream: Any = None) -> None:
 def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
     """Performs `memcpy_dtoh`. All work runs in order, and the copy is complete on return.
 
+    See Also
+    --------
+    pycuda.driver.memcpy_dtoh, pycuda.driver.Stream, pycuda.driver.pagelocked_empty
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -255,6 +300,10 @@ def memcpy_dtoh_async(dest: Any, src: Any, stream: Any = None) -> None:
 
 def memcpy_dtod_async(dest: Any, src: Any, size: int, stream: Any = None) -> None:
     """Performs `memcpy_dtod`. All work runs in order.
+
+    See Also
+    --------
+    pycuda.driver.memcpy_dtod, pycuda.driver.Stream
 
     Examples
     --------
@@ -278,6 +327,10 @@ def _set(dest: Any, value: int, count: int, dtype: str) -> None:
 def memset_d8(dest: Any, data: int, count: int) -> None:
     """Fills memory with a byte.
 
+    See Also
+    --------
+    pycuda.driver.memset_d16, pycuda.driver.memset_d32
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -293,6 +346,10 @@ def memset_d8(dest: Any, data: int, count: int) -> None:
 
 def memset_d16(dest: Any, data: int, count: int) -> None:
     """Fills memory with a two-byte word.
+
+    See Also
+    --------
+    pycuda.driver.memset_d8, pycuda.driver.memset_d32
 
     Examples
     --------
@@ -310,6 +367,10 @@ def memset_d16(dest: Any, data: int, count: int) -> None:
 def memset_d32(dest: Any, data: int, count: int) -> None:
     """Fills memory with a four-byte word.
 
+    See Also
+    --------
+    pycuda.driver.memset_d8, pycuda.driver.memset_d16
+
     Examples
     --------
     >>> data = drv.mem_alloc(8)
@@ -326,6 +387,10 @@ def memset_d32(dest: Any, data: int, count: int) -> None:
 def to_device(bf_obj: Any) -> DeviceAllocation:
     """Allocates device memory and copies a host buffer to it.
 
+    See Also
+    --------
+    pycuda.driver.from_device, pycuda.driver.mem_alloc, pycuda.driver.memcpy_htod
+
     Examples
     --------
     >>> drv.from_device(drv.to_device(np.array([1, 2], np.int32)), (2,), np.int32)
@@ -338,6 +403,10 @@ def to_device(bf_obj: Any) -> DeviceAllocation:
 
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray[Any, Any]:
     """Returns a NumPy array with a copy of device memory.
+
+    See Also
+    --------
+    pycuda.driver.from_device_like, pycuda.driver.to_device, pycuda.driver.memcpy_dtoh
 
     Examples
     --------
@@ -353,6 +422,10 @@ def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.nda
 
 def from_device_like(devptr: Any, other_ary: Any) -> np.ndarray[Any, Any]:
     """Returns a NumPy array, with the shape and dtype of another, that holds a copy of device memory.
+
+    See Also
+    --------
+    pycuda.driver.from_device, pycuda.driver.to_device
 
     Examples
     --------
@@ -385,6 +458,10 @@ def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
     NotImplementedError
         For memory that kernels access directly.
 
+    See Also
+    --------
+    pycuda.driver.pagelocked_empty_like, pycuda.driver.pagelocked_zeros, pycuda.driver.register_host_memory
+
     Examples
     --------
     >>> drv.pagelocked_empty((2, 3), np.float32).shape
@@ -401,6 +478,10 @@ def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
     ------
     NotImplementedError
         For memory that kernels access directly.
+
+    See Also
+    --------
+    pycuda.driver.pagelocked_zeros_like, pycuda.driver.pagelocked_empty
 
     Examples
     --------
@@ -419,6 +500,10 @@ def pagelocked_empty_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
     NotImplementedError
         For memory that kernels access directly.
 
+    See Also
+    --------
+    pycuda.driver.pagelocked_empty, pycuda.driver.pagelocked_zeros_like
+
     Examples
     --------
     >>> drv.pagelocked_empty_like(np.ones(3)).shape
@@ -436,6 +521,10 @@ def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
     NotImplementedError
         For memory that kernels access directly.
 
+    See Also
+    --------
+    pycuda.driver.pagelocked_zeros, pycuda.driver.pagelocked_empty_like
+
     Examples
     --------
     >>> drv.pagelocked_zeros_like(np.ones(3))
@@ -447,6 +536,10 @@ def pagelocked_zeros_like(array: Any, mem_flags: int = 0) -> np.ndarray[Any, Any
 
 def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
     """Returns an uninitialized NumPy array whose address is a multiple of `alignment`.
+
+    See Also
+    --------
+    pycuda.driver.aligned_zeros, pycuda.driver.pagelocked_empty
 
     Examples
     --------
@@ -462,6 +555,10 @@ def aligned_empty(shape: Any, dtype: Any, order: str = "C", alignment: int = 409
 
 def aligned_zeros(shape: Any, dtype: Any, order: str = "C", alignment: int = 4096) -> np.ndarray[Any, Any]:
     """Returns an array like `aligned_empty`, filled with zeros.
+
+    See Also
+    --------
+    pycuda.driver.aligned_empty, pycuda.driver.pagelocked_zeros
 
     Examples
     --------
@@ -481,6 +578,10 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
     NotImplementedError
         For memory that kernels access directly.
 
+    See Also
+    --------
+    pycuda.driver.pagelocked_empty
+
     Examples
     --------
     >>> x = drv.register_host_memory(np.zeros(1024, np.float32))
@@ -496,6 +597,10 @@ def register_host_memory(ary: Any, flags: int = 0) -> Any:
 
 class ArgumentHandler:
     """The base class of handlers that pass a NumPy array to a kernel.
+
+    See Also
+    --------
+    pycuda.driver.In, pycuda.driver.Out, pycuda.driver.InOut
 
     Examples
     --------
@@ -530,6 +635,10 @@ class ArgumentHandler:
 class In(ArgumentHandler):
     """Copies the array to the device before the launch.
 
+    See Also
+    --------
+    pycuda.driver.Out, pycuda.driver.InOut
+
     Examples
     --------
     >>> # needs a GPU
@@ -548,6 +657,10 @@ class In(ArgumentHandler):
 class Out(ArgumentHandler):
     """Copies the array back after the launch.
 
+    See Also
+    --------
+    pycuda.driver.In, pycuda.driver.InOut
+
     Examples
     --------
     >>> # needs a GPU
@@ -565,6 +678,10 @@ class Out(ArgumentHandler):
 
 class InOut(In, Out):
     """Copies the array to the device before the launch, and back after it.
+
+    See Also
+    --------
+    pycuda.driver.In, pycuda.driver.Out
 
     Examples
     --------

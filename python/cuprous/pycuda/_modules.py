@@ -23,6 +23,10 @@ def _attribute(name: str, doc: str) -> int:
 class Function:
     """A kernel. `f(*args, block=(x, y, z), grid=(x, y))` launches it.
 
+    See Also
+    --------
+    pycuda.compiler.SourceModule, pycuda.driver.Module
+
     Examples
     --------
     >>> # needs a GPU
@@ -225,6 +229,10 @@ def _argument(k: int, a: Any) -> Any:
 class Module:
     """A module of compiled code.
 
+    See Also
+    --------
+    pycuda.driver.module_from_file, pycuda.driver.module_from_buffer, pycuda.compiler.SourceModule
+
     Examples
     --------
     >>> # needs a GPU
@@ -274,7 +282,12 @@ class Module:
 
 
 def module_from_file(filename: str) -> Module:
-    """Loads a module from a file with device code."""
+    """Loads a module from a file with device code.
+
+    See Also
+    --------
+    pycuda.driver.module_from_buffer, pycuda.driver.Module
+    """
     return Module(_RawModule(path=filename))
 
 
@@ -285,6 +298,10 @@ def module_from_buffer(buffer: bytes, options: Any = (), message_handler: Any = 
     ------
     NotImplementedError
         For `options` and `message_handler`.
+
+    See Also
+    --------
+    pycuda.driver.module_from_file, pycuda.compiler.compile
     """
     if options or message_handler is not None:
         raise NotImplementedError("[module_from_buffer] options= and message_handler= are not supported")

@@ -8,6 +8,10 @@ from cuprous import cuda as _cuda
 class Stream:
     """A stream. All work runs in order, whichever stream it names.
 
+    See Also
+    --------
+    pycuda.driver.Event, pycuda.driver.memcpy_htod_async
+
     Examples
     --------
     >>> stream = drv.Stream()
@@ -56,6 +60,10 @@ class Stream:
 
 class Event:
     """A point in the device's work; the time between two events can be measured.
+
+    See Also
+    --------
+    pycuda.driver.Stream, pycuda.driver.event_flags
 
     Examples
     --------

@@ -11,6 +11,10 @@ from cuprous.pycuda.tools import parse_c_arg
 def has_double_support() -> bool:
     """Returns true, as float64 works everywhere.
 
+    See Also
+    --------
+    pycuda.tools.DeviceData, pycuda.driver.Device
+
     Examples
     --------
     >>> characterize.has_double_support()
@@ -21,6 +25,10 @@ def has_double_support() -> bool:
 
 def platform_bits() -> int:
     """Returns the number of bits of an address.
+
+    See Also
+    --------
+    pycuda.characterize.sizeof
 
     Examples
     --------
@@ -39,6 +47,10 @@ def sizeof(type_name: str, preamble: str = "") -> Any:
         If `preamble` is given.
     ValueError
         For a type that is not registered.
+
+    See Also
+    --------
+    pycuda.characterize.platform_bits, pycuda.tools.dtype_to_ctype
 
     Examples
     --------

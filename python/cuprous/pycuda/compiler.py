@@ -95,6 +95,10 @@ class SourceModule(Module):
     NotImplementedError
         If the device is a CPU.
 
+    See Also
+    --------
+    pycuda.compiler.compile, pycuda.compiler.DynamicSourceModule, pycuda.driver.Module
+
     Examples
     --------
     >>> # needs a GPU
@@ -129,6 +133,10 @@ def compile(
         If compilation fails.
     NotImplementedError
         For another target.
+
+    See Also
+    --------
+    pycuda.compiler.SourceModule, pycuda.driver.module_from_buffer
     """
     if target not in ("cubin", "ptx"):
         raise NotImplementedError(f"[compile] target={target!r} is not supported; use cubin or ptx")
@@ -173,6 +181,10 @@ class DynamicModule(Module):
         If compilation or linking fails.
     NotImplementedError
         If the device is a CPU; for `link_options` and `message_handler`.
+
+    See Also
+    --------
+    pycuda.compiler.DynamicSourceModule, pycuda.compiler.SourceModule
     """
 
     def __init__(
@@ -234,7 +246,12 @@ class DynamicModule(Module):
 
 
 class DynamicSourceModule(DynamicModule):
-    """A module whose kernels may launch kernels: compiled separately and linked with the device runtime."""
+    """A module whose kernels may launch kernels: compiled separately and linked with the device runtime.
+
+    See Also
+    --------
+    pycuda.compiler.SourceModule, pycuda.compiler.DynamicModule
+    """
 
     def __init__(
         self, source: str, nvcc: str = "nvcc", options: Any = None, keep: bool = False, no_extern_c: bool = False,

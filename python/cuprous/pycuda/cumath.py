@@ -43,6 +43,10 @@ def _unary(name: str, ours: str) -> Callable[..., GPUArray]:
     GPUArray
         `out`, or a new array.
 
+    See Also
+    --------
+    cuprous.{ours}
+
     Examples
     --------
     >>> x = np.array([0.25, 0.5])
@@ -59,6 +63,10 @@ for _name, _ours in _UNARY.items():
 def fmod(arg: GPUArray, mod: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the remainder of a division, with the sign of `arg`.
 
+    See Also
+    --------
+    pycuda.cumath.modf, pycuda.cumath.floor
+
     Examples
     --------
     >>> cumath.fmod(gpuarray.to_gpu(np.array([5.0, -5.0])), gpuarray.to_gpu(np.array([3.0, 3.0])))
@@ -70,6 +78,10 @@ def fmod(arg: GPUArray, mod: GPUArray, stream: Any = None) -> GPUArray:
 def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the angle of the point (x, y).
 
+    See Also
+    --------
+    pycuda.cumath.atan
+
     Examples
     --------
     >>> cumath.atan2(gpuarray.to_gpu(np.array([0.0, 1.0])), gpuarray.to_gpu(np.array([1.0, 0.0])))
@@ -80,6 +92,10 @@ def atan2(y: GPUArray, x: GPUArray, stream: Any = None) -> GPUArray:
 
 def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Returns significand and exponent, both of the array's dtype.
+
+    See Also
+    --------
+    pycuda.cumath.ldexp, pycuda.cumath.modf
 
     Examples
     --------
@@ -93,6 +109,10 @@ def frexp(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
 def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUArray:
     """Computes `significand * 2**exponent`.
 
+    See Also
+    --------
+    pycuda.cumath.frexp, pycuda.cumath.exp
+
     Examples
     --------
     >>> cumath.ldexp(gpuarray.to_gpu(np.array([0.5, 0.75])), gpuarray.to_gpu(np.array([4.0, 2.0])))
@@ -103,6 +123,10 @@ def ldexp(significand: GPUArray, exponent: GPUArray, stream: Any = None) -> GPUA
 
 def modf(arg: GPUArray, stream: Any = None) -> tuple[GPUArray, GPUArray]:
     """Returns the fractional and integral parts.
+
+    See Also
+    --------
+    pycuda.cumath.frexp, pycuda.cumath.fmod
 
     Examples
     --------

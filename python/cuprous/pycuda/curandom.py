@@ -14,11 +14,20 @@ from cuprous.pycuda.gpuarray import empty
 
 
 def get_curand_version() -> None:
-    """Returns None, as cuRAND is not used."""
+    """Returns None, as cuRAND is not used.
+
+    See Also
+    --------
+    pycuda.driver.get_version
+    """
 
 
 def seed_getter_uniform(n: int) -> Any:
     """Returns one seed for all generators.
+
+    See Also
+    --------
+    pycuda.curandom.seed_getter_unique, pycuda.curandom.XORWOWRandomNumberGenerator
 
     Examples
     --------
@@ -31,6 +40,10 @@ def seed_getter_uniform(n: int) -> Any:
 def seed_getter_unique(n: int) -> Any:
     """Returns one seed for each generator.
 
+    See Also
+    --------
+    pycuda.curandom.seed_getter_uniform, pycuda.curandom.XORWOWRandomNumberGenerator
+
     Examples
     --------
     >>> curandom.seed_getter_unique(4).shape
@@ -41,6 +54,10 @@ def seed_getter_unique(n: int) -> Any:
 
 def rand(shape: Any, dtype: Any = np.float32, stream: Any = None) -> GPUArray:
     """Returns uniform numbers in [0, 1); for an integer dtype, from its whole range.
+
+    See Also
+    --------
+    pycuda.curandom.XORWOWRandomNumberGenerator
 
     Examples
     --------
@@ -132,6 +149,11 @@ class _Generator:
 class XORWOWRandomNumberGenerator(_Generator):
     """A generator of random arrays, under cuRAND's name.
 
+    See Also
+    --------
+    pycuda.curandom.MRG32k3aRandomNumberGenerator, pycuda.curandom.seed_getter_uniform,
+    pycuda.curandom.seed_getter_unique
+
     Examples
     --------
     >>> generator = curandom.XORWOWRandomNumberGenerator()
@@ -143,6 +165,10 @@ class XORWOWRandomNumberGenerator(_Generator):
 
 class MRG32k3aRandomNumberGenerator(_Generator):
     """A generator of random arrays, under cuRAND's name.
+
+    See Also
+    --------
+    pycuda.curandom.XORWOWRandomNumberGenerator, pycuda.curandom.seed_getter_uniform
 
     Examples
     --------

@@ -56,6 +56,10 @@ from cuprous.pycuda._streams import Event, Stream
 def start_profiler() -> None:
     """Waits for recorded work, so that a profiler sees only the work that follows.
 
+    See Also
+    --------
+    pycuda.driver.stop_profiler
+
     Examples
     --------
     >>> drv.start_profiler()
@@ -66,6 +70,10 @@ def start_profiler() -> None:
 
 def stop_profiler() -> None:
     """Waits for recorded work, so that a profiler sees all of it.
+
+    See Also
+    --------
+    pycuda.driver.start_profiler
 
     Examples
     --------

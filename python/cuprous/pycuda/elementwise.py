@@ -72,6 +72,10 @@ class ElementwiseKernel:
     RuntimeError
         If compilation fails.
 
+    See Also
+    --------
+    pycuda.reduction.ReductionKernel, pycuda.scan.InclusiveScanKernel, pycuda.compiler.SourceModule
+
     Examples
     --------
     >>> # needs a GPU

@@ -19,6 +19,10 @@ from cuprous.pycuda._gpuarray import Allocator, GPUArray, allocator_of, into, ra
 def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = None) -> GPUArray:
     """Performs `to_gpu`. All work runs in order.
 
+    See Also
+    --------
+    pycuda.gpuarray.to_gpu, pycuda.driver.Stream
+
     Examples
     --------
     >>> gpuarray.to_gpu_async(np.array([1.0, 2.0]))
@@ -30,6 +34,10 @@ def to_gpu_async(ary: Any, allocator: Allocator | None = None, stream: Any = Non
 def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an uninitialized array.
 
+    See Also
+    --------
+    pycuda.gpuarray.empty_like, pycuda.gpuarray.zeros, pycuda.gpuarray.ones
+
     Examples
     --------
     >>> gpuarray.empty((2, 3), np.float32).shape
@@ -40,6 +48,10 @@ def empty(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = Non
 
 def zeros(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an array of zeros.
+
+    See Also
+    --------
+    pycuda.gpuarray.zeros_like, pycuda.gpuarray.empty, pycuda.gpuarray.ones
 
     Examples
     --------
@@ -56,6 +68,10 @@ def _zeroed(array: GPUArray) -> GPUArray:
 def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None, order: str = "C") -> GPUArray:
     """Returns an array of ones.
 
+    See Also
+    --------
+    pycuda.gpuarray.ones_like, pycuda.gpuarray.zeros, pycuda.gpuarray.empty
+
     Examples
     --------
     >>> gpuarray.ones(3, np.float32)
@@ -66,6 +82,10 @@ def ones(shape: Any, dtype: Any = np.float64, allocator: Allocator | None = None
 
 def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns an uninitialized array with the shape and dtype of another.
+
+    See Also
+    --------
+    pycuda.gpuarray.empty, pycuda.gpuarray.zeros_like
 
     Examples
     --------
@@ -82,6 +102,10 @@ def empty_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns zeros with the shape and dtype of another array.
 
+    See Also
+    --------
+    pycuda.gpuarray.zeros, pycuda.gpuarray.empty_like
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -93,6 +117,10 @@ def zeros_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
 
 def ones_like(other_ary: Any, dtype: Any = None, order: str = "K") -> GPUArray:
     """Returns ones with the shape and dtype of another array.
+
+    See Also
+    --------
+    pycuda.gpuarray.ones, pycuda.gpuarray.zeros_like
 
     Examples
     --------
@@ -111,6 +139,10 @@ def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, st
     TypeError
         For a wrong number of arguments.
 
+    See Also
+    --------
+    pycuda.gpuarray.zeros, pycuda.gpuarray.to_gpu
+
     Examples
     --------
     >>> gpuarray.arange(0, 6, 2, dtype=np.float32)
@@ -124,6 +156,10 @@ def arange(*args: Any, dtype: Any = None, allocator: Allocator | None = None, st
 
 def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Concatenates arrays along an axis.
+
+    See Also
+    --------
+    pycuda.gpuarray.stack
 
     Examples
     --------
@@ -143,6 +179,10 @@ def concatenate(arrays: Any, axis: int = 0, allocator: Allocator | None = None) 
 def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPUArray:
     """Stacks arrays along a new axis.
 
+    See Also
+    --------
+    pycuda.gpuarray.concatenate
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -156,6 +196,10 @@ def stack(arrays: Any, axis: int = 0, allocator: Allocator | None = None) -> GPU
 def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
     """Returns a view with permuted axes.
 
+    See Also
+    --------
+    pycuda.gpuarray.reshape
+
     Examples
     --------
     >>> gpuarray.transpose(gpuarray.zeros((2, 3), np.float32)).shape
@@ -166,6 +210,10 @@ def transpose(a: GPUArray, axes: Any = None) -> GPUArray:
 
 def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
     """Returns the elements in another shape.
+
+    See Also
+    --------
+    pycuda.gpuarray.transpose
 
     Examples
     --------
@@ -182,6 +230,10 @@ def reshape(a: GPUArray, *shape: Any, order: str = "C") -> GPUArray:
 def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns the elements at the given indices.
 
+    See Also
+    --------
+    pycuda.gpuarray.multi_take
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -193,6 +245,10 @@ def take(a: GPUArray, indices: GPUArray, out: GPUArray | None = None, stream: An
 
 def multi_take(arrays: Any, indices: GPUArray, out: Any = None, stream: Any = None) -> list[GPUArray]:
     """Applies `take` to several arrays.
+
+    See Also
+    --------
+    pycuda.gpuarray.take, pycuda.gpuarray.multi_put, pycuda.gpuarray.multi_take_put
 
     Examples
     --------
@@ -213,6 +269,10 @@ def multi_put(
     ------
     ValueError
         Without `dest_shape` and `out`.
+
+    See Also
+    --------
+    pycuda.gpuarray.multi_take, pycuda.gpuarray.multi_take_put
 
     Examples
     --------
@@ -235,6 +295,10 @@ def multi_take_put(
 ) -> list[GPUArray]:  # fmt: skip
     """Applies `multi_take`, with an offset to the indices for each array, then `multi_put`.
 
+    See Also
+    --------
+    pycuda.gpuarray.multi_take, pycuda.gpuarray.multi_put
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -251,6 +315,10 @@ def multi_take_put(
 def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns elements of `then_` where `criterion` is true, else of `else_`.
 
+    See Also
+    --------
+    pycuda.gpuarray.if_positive
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -262,6 +330,10 @@ def where(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, s
 
 def if_positive(criterion: Any, then_: Any, else_: Any, out: GPUArray | None = None, stream: Any = None) -> GPUArray:
     """Returns elements of `then_` where `criterion` is positive, else of `else_`.
+
+    See Also
+    --------
+    pycuda.gpuarray.where, pycuda.gpuarray.maximum, pycuda.gpuarray.minimum
 
     Examples
     --------
@@ -299,6 +371,10 @@ def _elementwise(name: str, doc: str, example: str, result: str) -> Callable[...
     GPUArray
         `out`, or a new array.
 
+    See Also
+    --------
+    cuprous.{name}
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([0.0, 1.0, 2.0]))
@@ -327,6 +403,10 @@ logical_not = _elementwise(
 def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns the sum, in the array's dtype unless `dtype` is given.
 
+    See Also
+    --------
+    pycuda.gpuarray.subset_sum, pycuda.gpuarray.dot
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -339,6 +419,10 @@ def sum(a: GPUArray, dtype: Any = None, stream: Any = None, allocator: Allocator
 def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns whether any element is true.
 
+    See Also
+    --------
+    pycuda.gpuarray.all, pycuda.gpuarray.logical_or
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -350,6 +434,10 @@ def any(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> 
 
 def all(a: GPUArray, stream: Any = None, allocator: Allocator | None = None) -> GPUArray:
     """Returns whether all elements are true.
+
+    See Also
+    --------
+    pycuda.gpuarray.any, pycuda.gpuarray.logical_and
 
     Examples
     --------
@@ -365,6 +453,10 @@ def dot(
 ) -> GPUArray:
     """Returns the sum of the products of elements.
 
+    See Also
+    --------
+    pycuda.gpuarray.subset_dot, pycuda.gpuarray.sum
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -378,6 +470,10 @@ def dot(
 def max(a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the largest element.
 
+    See Also
+    --------
+    pycuda.gpuarray.min, pycuda.gpuarray.subset_max, pycuda.gpuarray.maximum
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -389,6 +485,10 @@ def max(a: GPUArray, stream: Any = None) -> GPUArray:
 
 def min(a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the smallest element.
+
+    See Also
+    --------
+    pycuda.gpuarray.max, pycuda.gpuarray.subset_min, pycuda.gpuarray.minimum
 
     Examples
     --------
@@ -404,6 +504,10 @@ def subset_sum(
 ) -> GPUArray:
     """Returns the sum of the elements at the indices `subset`.
 
+    See Also
+    --------
+    pycuda.gpuarray.sum, pycuda.gpuarray.subset_dot
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -417,6 +521,10 @@ def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, st
                allocator: Allocator | None = None) -> GPUArray:  # fmt: skip
     """Returns the dot product of the elements at the indices `subset`.
 
+    See Also
+    --------
+    pycuda.gpuarray.dot, pycuda.gpuarray.subset_sum
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -428,6 +536,10 @@ def subset_dot(subset: GPUArray, a: GPUArray, b: GPUArray, dtype: Any = None, st
 
 def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the maximum of the elements at the indices `subset`.
+
+    See Also
+    --------
+    pycuda.gpuarray.max, pycuda.gpuarray.subset_min
 
     Examples
     --------
@@ -441,6 +553,10 @@ def subset_max(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
 def subset_min(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
     """Returns the minimum of the elements at the indices `subset`.
 
+    See Also
+    --------
+    pycuda.gpuarray.min, pycuda.gpuarray.subset_max
+
     Examples
     --------
     >>> a = gpuarray.to_gpu(np.array([3.0, 1.0, 2.0]))
@@ -452,6 +568,10 @@ def subset_min(subset: GPUArray, a: GPUArray, stream: Any = None) -> GPUArray:
 
 def splay(n: int, dev: Any = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
     """Returns a grid and a block for `n` elements.
+
+    See Also
+    --------
+    pycuda.tools.DeviceData
 
     Examples
     --------

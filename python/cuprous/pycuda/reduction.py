@@ -75,6 +75,10 @@ class ReductionKernel:
     RuntimeError
         If compilation fails.
 
+    See Also
+    --------
+    pycuda.elementwise.ElementwiseKernel, pycuda.scan.InclusiveScanKernel
+
     Examples
     --------
     >>> # needs a GPU

@@ -99,6 +99,10 @@ extern "C" __global__ void {name_prefix}(const value_type *in, value_type *out, 
 class InclusiveScanKernel(_ScanKernel):
     """An inclusive scan: element `i` reduces the elements up to `i`, as in `InclusiveScanKernel(np.int32, "a + b")`.
 
+    See Also
+    --------
+    pycuda.scan.ExclusiveScanKernel
+
     Examples
     --------
     >>> scan = InclusiveScanKernel(np.int32, "a + b")
@@ -110,6 +114,10 @@ class InclusiveScanKernel(_ScanKernel):
 class ExclusiveScanKernel(_ScanKernel):
     """An exclusive scan: element `i` reduces the elements before `i`, as in `ExclusiveScanKernel(np.int32, "a + b",
     0)`.
+
+    See Also
+    --------
+    pycuda.scan.InclusiveScanKernel
 
     Examples
     --------

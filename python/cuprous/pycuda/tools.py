@@ -39,6 +39,10 @@ def dtype_to_ctype(dtype: Any) -> str:
     ValueError
         For None, and for a dtype that is not registered.
 
+    See Also
+    --------
+    pycuda.tools.get_or_register_dtype, pycuda.tools.register_dtype
+
     Examples
     --------
     >>> tools.dtype_to_ctype(np.float32)
@@ -60,6 +64,10 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
     RuntimeError
         For a name that is registered with another dtype.
 
+    See Also
+    --------
+    pycuda.tools.register_dtype, pycuda.tools.dtype_to_ctype
+
     Examples
     --------
     >>> tools.get_or_register_dtype("float")
@@ -79,6 +87,10 @@ def get_or_register_dtype(c_names: Any, dtype: Any = None) -> np.dtype[Any]:
 def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
     """Registers a dtype; the old name of `get_or_register_dtype`.
 
+    See Also
+    --------
+    pycuda.tools.get_or_register_dtype, pycuda.tools.dtype_to_ctype
+
     Examples
     --------
     >>> pair = np.dtype([("x", np.float32), ("y", np.float32)])
@@ -90,6 +102,10 @@ def register_dtype(dtype: Any, name: Any) -> np.dtype[Any]:
 
 class Argument(NamedTuple):
     """A kernel parameter: dtype, name, and whether it is an array.
+
+    See Also
+    --------
+    pycuda.tools.ScalarArg, pycuda.tools.VectorArg, pycuda.tools.parse_arguments
 
     Examples
     --------
@@ -115,6 +131,10 @@ class Argument(NamedTuple):
 def ScalarArg(dtype: Any, name: str) -> Argument:
     """Returns a scalar parameter.
 
+    See Also
+    --------
+    pycuda.tools.VectorArg, pycuda.tools.Argument
+
     Examples
     --------
     >>> tools.ScalarArg(np.float32, "a").declarator()
@@ -130,6 +150,10 @@ def VectorArg(dtype: Any, name: str, with_offset: bool = False) -> Argument:
     ------
     NotImplementedError
         For `with_offset`.
+
+    See Also
+    --------
+    pycuda.tools.ScalarArg, pycuda.tools.Argument
 
     Examples
     --------
@@ -149,6 +173,10 @@ def parse_c_arg(text: str) -> Argument:
     ValueError
         For a type that is not registered.
 
+    See Also
+    --------
+    pycuda.tools.parse_arguments, pycuda.tools.ScalarArg, pycuda.tools.VectorArg
+
     Examples
     --------
     >>> tools.parse_c_arg("float *x").declarator()
@@ -163,6 +191,10 @@ def parse_c_arg(text: str) -> Argument:
 
 def parse_arguments(arguments: Any) -> list[Argument]:
     """Returns parameters from a string like "float *z, float a", or from a list of `VectorArg` and `ScalarArg`.
+
+    See Also
+    --------
+    pycuda.tools.parse_c_arg, pycuda.tools.Argument
 
     Examples
     --------
@@ -190,6 +222,10 @@ def bitlog2(n: int) -> int:
 
 class DeviceMemoryPool:
     """A memory pool, backed by the engine's.
+
+    See Also
+    --------
+    pycuda.tools.PageLockedMemoryPool, pycuda.driver.mem_alloc
 
     Examples
     --------
@@ -267,6 +303,10 @@ class DeviceMemoryPool:
 class PageLockedMemoryPool:
     """A pool of host memory.
 
+    See Also
+    --------
+    pycuda.tools.DeviceMemoryPool, pycuda.driver.pagelocked_empty
+
     Examples
     --------
     >>> tools.PageLockedMemoryPool().allocate((2, 3), np.float32).shape
@@ -297,6 +337,10 @@ class PageLockedMemoryPool:
 def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any]:
     """Caches a function's results; a single cache suffices, as only the primary context exists.
 
+    See Also
+    --------
+    pycuda.tools.clear_context_caches
+
     Examples
     --------
     >>> @tools.context_dependent_memoize
@@ -311,6 +355,10 @@ def context_dependent_memoize(function: Callable[..., Any]) -> Callable[..., Any
 def clear_context_caches() -> None:
     """Does nothing, as the engine bounds its caches itself.
 
+    See Also
+    --------
+    pycuda.tools.context_dependent_memoize
+
     Examples
     --------
     >>> tools.clear_context_caches()
@@ -318,7 +366,12 @@ def clear_context_caches() -> None:
 
 
 def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a test to be skipped without a GPU."""
+    """Marks a test to be skipped without a GPU.
+
+    See Also
+    --------
+    pycuda.tools.init_cuda_context_fixture
+    """
 
     @functools.wraps(function)
     def test(*args: Any, **kwargs: Any) -> Any:
@@ -332,12 +385,21 @@ def mark_cuda_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def init_cuda_context_fixture() -> Iterator[None]:
-    """Yields once, as the body of test fixtures; no setup is needed."""
+    """Yields once, as the body of test fixtures; no setup is needed.
+
+    See Also
+    --------
+    pycuda.tools.mark_cuda_test
+    """
     yield
 
 
 def get_default_device(default: int = 0) -> driver.Device:
     """Returns the GPU of that number.
+
+    See Also
+    --------
+    pycuda.tools.make_default_context, pycuda.driver.Device
 
     Examples
     --------
@@ -355,6 +417,10 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
     LogicError
         If that GPU does not exist.
 
+    See Also
+    --------
+    pycuda.tools.get_default_device, pycuda.driver.Context
+
     Examples
     --------
     >>> # needs a GPU
@@ -368,6 +434,10 @@ def make_default_context(ctx_maker: Any = None) -> driver.Context:
 
 class DeviceData:
     """A GPU's resources for blocks.
+
+    See Also
+    --------
+    pycuda.tools.OccupancyRecord, pycuda.driver.Device
 
     Examples
     --------
@@ -401,6 +471,10 @@ class DeviceData:
 
 class OccupancyRecord:
     """The blocks and warps that fit on a multiprocessor: `tb_per_mp`, `warps_per_mp`, `occupancy`, `limited_by`.
+
+    See Also
+    --------
+    pycuda.tools.DeviceData
 
     Examples
     --------

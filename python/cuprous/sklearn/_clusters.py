@@ -28,6 +28,10 @@ class _Clusters(NamedTuple):
 class KMeans(cluster.KMeans):
     """scikit-learn's `KMeans` with Lloyd's iteration on the device; it begins with scikit-learn's centers.
 
+    See Also
+    --------
+    sklearn.DBSCAN, sklearn.HDBSCAN
+
     Examples
     --------
     >>> from cuprous.sklearn import KMeans

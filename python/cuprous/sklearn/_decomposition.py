@@ -18,6 +18,10 @@ from cuprous.sklearn._report import on_device
 class TruncatedSVD(decomposition.TruncatedSVD):
     """scikit-learn's `TruncatedSVD` with `algorithm="randomized"` on the device.
 
+    See Also
+    --------
+    sklearn.TSNE, sklearn.UMAP
+
     Examples
     --------
     >>> from cuprous.sklearn import TruncatedSVD

@@ -22,6 +22,10 @@ _MOST_PAIRS = 1 << 28
 class DBSCAN(cluster.DBSCAN):
     """scikit-learn's `DBSCAN` on the device, for Euclidean distances.
 
+    See Also
+    --------
+    sklearn.HDBSCAN, sklearn.KMeans
+
     Examples
     --------
     >>> from cuprous.sklearn import DBSCAN
@@ -49,6 +53,10 @@ class DBSCAN(cluster.DBSCAN):
 
 class HDBSCAN(cluster.HDBSCAN):
     """scikit-learn's `HDBSCAN`, with the distances of all pairs on the device, for Euclidean distances.
+
+    See Also
+    --------
+    sklearn.DBSCAN, sklearn.KMeans
 
     Examples
     --------

@@ -15,6 +15,10 @@ from cuprous.sklearn._report import on_device
 class LinearRegression(linear_model.LinearRegression):
     """scikit-learn's `LinearRegression`, fitted on the device.
 
+    See Also
+    --------
+    sklearn.Lasso, sklearn.ElasticNet
+
     Examples
     --------
     >>> from cuprous.sklearn import LinearRegression

@@ -81,6 +81,10 @@ def _reason(estimator: Any, queries: Any, k: Any) -> str:
 class NearestNeighbors(_OnDevice, neighbors.NearestNeighbors):
     """scikit-learn's `NearestNeighbors`, with `kneighbors` on the device for `algorithm="brute"`.
 
+    See Also
+    --------
+    sklearn.KNeighborsClassifier, sklearn.KNeighborsRegressor
+
     Examples
     --------
     >>> from cuprous.sklearn import NearestNeighbors
@@ -93,6 +97,10 @@ class NearestNeighbors(_OnDevice, neighbors.NearestNeighbors):
 class KNeighborsClassifier(_OnDevice, neighbors.KNeighborsClassifier):
     """scikit-learn's `KNeighborsClassifier`, with neighbors on the device for `algorithm="brute"`.
 
+    See Also
+    --------
+    sklearn.KNeighborsRegressor, sklearn.NearestNeighbors
+
     Examples
     --------
     >>> from cuprous.sklearn import KNeighborsClassifier
@@ -104,6 +112,10 @@ class KNeighborsClassifier(_OnDevice, neighbors.KNeighborsClassifier):
 
 class KNeighborsRegressor(_OnDevice, neighbors.KNeighborsRegressor):
     """scikit-learn's `KNeighborsRegressor`, with neighbors on the device for `algorithm="brute"`.
+
+    See Also
+    --------
+    sklearn.KNeighborsClassifier, sklearn.NearestNeighbors
 
     Examples
     --------

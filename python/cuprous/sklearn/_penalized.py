@@ -39,6 +39,10 @@ class _Gram(linear_model.ElasticNet):
 class ElasticNet(_Gram):
     """scikit-learn's `ElasticNet`, with the products of features on the device.
 
+    See Also
+    --------
+    sklearn.Lasso, sklearn.LinearRegression
+
     Examples
     --------
     >>> from cuprous.sklearn import ElasticNet
@@ -50,6 +54,10 @@ class ElasticNet(_Gram):
 
 class Lasso(_Gram, linear_model.Lasso):
     """scikit-learn's `Lasso`, with the products of features on the device.
+
+    See Also
+    --------
+    sklearn.ElasticNet, sklearn.LinearRegression
 
     Examples
     --------

@@ -25,6 +25,10 @@ class _Descent(NamedTuple):
 class TSNE(manifold.TSNE):
     """scikit-learn's `TSNE` with the gradient descent on the device, for `method="exact"`.
 
+    See Also
+    --------
+    sklearn.UMAP, sklearn.TruncatedSVD
+
     Examples
     --------
     >>> from cuprous.sklearn import TSNE

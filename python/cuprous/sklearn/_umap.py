@@ -72,6 +72,10 @@ class UMAP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         The number of features.
 
+    See Also
+    --------
+    sklearn.TSNE, sklearn.TruncatedSVD, sklearn.NearestNeighbors
+
     Examples
     --------
     >>> from cuprous.sklearn import UMAP

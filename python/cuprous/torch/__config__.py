@@ -15,6 +15,10 @@ def show() -> str:
     str
         A text of several lines, with settings in PyTorch's form such as `USE_MKL=OFF`.
 
+    See Also
+    --------
+    torch.__config__.parallel_info
+
     Examples
     --------
     >>> "USE_CUDA=ON" in torch.__config__.show()
@@ -34,6 +38,10 @@ def parallel_info() -> str:
     -------
     str
         A text of several lines.
+
+    See Also
+    --------
+    torch.__config__.show, torch.get_num_threads
 
     Examples
     --------

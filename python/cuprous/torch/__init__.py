@@ -65,6 +65,7 @@ from cuprous.torch._info import finfo, iinfo
 from cuprous.torch._memory_format import layout, memory_format  # noqa: F401
 from cuprous.torch._printing import set_printoptions
 from cuprous.torch._random_numbers import *  # noqa: F403
+from cuprous.torch._ranges import *  # noqa: F403
 from cuprous.torch._tensor import is_tensor
 from cuprous.torch._types import Size, device, dtype, set_default_device
 from cuprous.torch.amp import (

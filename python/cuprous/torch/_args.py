@@ -53,6 +53,10 @@ def in_place(function: Callable[..., Tensor], example: str) -> Callable[..., Ten
     Tensor
         The tensor itself, of the same shape and dtype.
 
+    See Also
+    --------
+    torch.{name}
+
     Examples
     --------
     >>> {call}

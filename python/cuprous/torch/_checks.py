@@ -77,6 +77,10 @@ def sym_not(a: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.sym_ite, torch.logical_not
+
     Examples
     --------
     >>> torch.sym_not(True)
@@ -101,6 +105,10 @@ def sym_ite(b: Any, t: Any, f: Any) -> Any:
     -------
     callable
         One of the two.
+
+    See Also
+    --------
+    torch.sym_not, torch.where
 
     Examples
     --------
@@ -146,6 +154,10 @@ def get_device_module(device: Any = None) -> Any:
     ------
     RuntimeError
         For other types.
+
+    See Also
+    --------
+    torch.device, torch.cuda.is_available, torch.accelerator.current_accelerator
 
     Examples
     --------

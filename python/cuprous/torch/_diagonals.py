@@ -98,6 +98,10 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     Tensor
         A tensor on the same memory, without the two dimensions and with a new last one.
 
+    See Also
+    --------
+    torch.diag, torch.diag_embed, torch.diagonal_scatter
+
     Examples
     --------
     >>> torch.diagonal(torch.tensor([[1, 2], [3, 4]]))
@@ -161,6 +165,10 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     -------
     Tensor
         A tensor with one more dimension.
+
+    See Also
+    --------
+    torch.diagonal, torch.diag, torch.diagflat
 
     Examples
     --------

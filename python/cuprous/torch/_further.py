@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _creation, _diagonals, _joining, _products, _shape
-from cuprous.torch._args import by_name, in_place, tensor_of, unsupported
+from cuprous.torch import _diagonals, _joining, _ranges, _shape
+from cuprous.torch._args import by_name, in_place, tensor_of
+from cuprous.torch._further_products import _int_mm, addbmm, addr, chain_matmul, vdot
 from cuprous.torch._info import get_default_dtype
-from cuprous.torch.linalg import multi_dot, vector_norm
+from cuprous.torch._raw_creation import empty_strided, frombuffer, scalar_tensor
+from cuprous.torch.linalg import vector_norm
 
 _map = _core.t_map
 
@@ -36,6 +38,10 @@ def fliplr(input: Tensor) -> Tensor:
     Tensor
         A tensor of the same shape, as a copy.
 
+    See Also
+    --------
+    torch.flipud, torch.flip, torch.rot90
+
     Examples
     --------
     >>> torch.fliplr(torch.tensor([[1, 2], [3, 4]]))
@@ -57,6 +63,10 @@ def flipud(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the same shape, as a copy.
+
+    See Also
+    --------
+    torch.fliplr, torch.flip, torch.rot90
 
     Examples
     --------
@@ -81,6 +91,10 @@ def ldexp(input: Any, other: Any) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.frexp, torch.exp2
 
     Examples
     --------
@@ -113,6 +127,10 @@ def frexp(input: Tensor) -> frexp_result:
     RuntimeError
         If the dtype is not a floating one.
 
+    See Also
+    --------
+    torch.ldexp
+
     Examples
     --------
     >>> torch.frexp(torch.tensor([4.0, 10.0])).mantissa
@@ -136,6 +154,10 @@ def isposinf(input: Tensor) -> Tensor:
     Tensor
         A bool tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.isneginf, torch.isinf, torch.isfinite
+
     Examples
     --------
     >>> torch.isposinf(torch.tensor([1.0, float("inf")]))
@@ -157,6 +179,10 @@ def isneginf(input: Tensor) -> Tensor:
     Tensor
         A bool tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.isposinf, torch.isinf, torch.isfinite
+
     Examples
     --------
     >>> torch.isneginf(torch.tensor([1.0, -float("inf")]))
@@ -177,6 +203,10 @@ def isreal(input: Tensor) -> Tensor:
     -------
     Tensor
         A bool tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.is_complex, torch.real, torch.imag
 
     Examples
     --------
@@ -203,6 +233,10 @@ def is_nonzero(input: Tensor) -> bool:
     RuntimeError
         For another number of elements.
 
+    See Also
+    --------
+    torch.count_nonzero, torch.any, torch.all
+
     Examples
     --------
     >>> torch.is_nonzero(torch.tensor([2.0]))
@@ -226,6 +260,10 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.Size, torch.numel
 
     Examples
     --------
@@ -253,6 +291,10 @@ def positive(input: Tensor) -> Tensor:
     RuntimeError
         For bools.
 
+    See Also
+    --------
+    torch.neg, torch.abs
+
     Examples
     --------
     >>> torch.positive(torch.tensor([-1.0]))
@@ -261,126 +303,6 @@ def positive(input: Tensor) -> Tensor:
     if input.dtype_name == "bool":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
-
-
-def scalar_tensor(s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-                  pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Returns a tensor without dimensions. Without a dtype it has the default dtype.
-
-    Parameters
-    ----------
-    s : float
-        A number.
-    dtype : dtype, optional
-        The dtype, by default the default dtype.
-    layout : layout, optional
-        `torch.strided`, the only layout of tensors.
-    device : device or str, optional
-        The device, by default the default device.
-    requires_grad : bool, default False
-        Whether operations on the result are recorded for gradients.
-    pin_memory : bool, default False
-        Whether the result is in page-locked host memory, from which GPUs copy faster.
-
-    Returns
-    -------
-    Tensor
-        A tensor of shape ().
-
-    Examples
-    --------
-    >>> torch.scalar_tensor(3)
-    tensor(3.)
-    """
-    unsupported("scalar_tensor", layout=(layout, None))
-    return _creation.tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
-                            pin_memory=pin_memory)  # fmt: skip
-
-
-def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: Any = None,
-                  device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Returns a tensor with the given strides, whose elements are not set to anything in particular.
-
-    Parameters
-    ----------
-    size : sequence of ints
-        The extents.
-    stride : sequence of ints
-        The strides in elements.
-    dtype : dtype, optional
-        The dtype, by default the default dtype.
-    layout : layout, optional
-        `torch.strided`, the only layout of tensors.
-    device : device or str, optional
-        The device, by default the default device.
-    requires_grad : bool, default False
-        Whether operations on the result are recorded for gradients.
-    pin_memory : bool, default False
-        Whether the result is in page-locked host memory, from which GPUs copy faster.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the given extents.
-
-    See Also
-    --------
-    torch.empty
-
-    Examples
-    --------
-    >>> torch.empty_strided((2, 3), (1, 2)).stride()
-    (1, 2)
-    """
-    last = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if math.prod(size) else -1
-    memory = _creation.empty(last + 1, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return _shape.as_strided(memory, size, stride).requires_grad_(requires_grad)
-
-
-def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """Returns a tensor with a copy of a buffer's bytes. PyTorch's tensors share the memory instead.
-
-    Parameters
-    ----------
-    buffer : object
-        An object with Python's buffer protocol.
-    dtype : dtype
-        The dtype of the elements.
-    count : int, default -1
-        The number of elements, -1 for all.
-    offset : int, default 0
-        The bytes before the first element.
-    requires_grad : bool, default False
-        Whether operations on the result are recorded for gradients.
-
-    Returns
-    -------
-    Tensor
-        A tensor of one dimension.
-
-    Raises
-    ------
-    ValueError
-        If the buffer has less than `count` elements after `offset` bytes.
-
-    See Also
-    --------
-    torch.from_numpy
-
-    Examples
-    --------
-    >>> torch.frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
-    tensor([1, 2], dtype=torch.int16)
-    """
-    import numpy as np
-
-    width = dtype.itemsize
-    raw = memoryview(buffer).cast("B")
-    size = len(raw) - offset
-    if offset < 0 or size < 0 or (count < 0 and size % width) or count * width > size:
-        raise ValueError(f"a buffer of {len(raw)} bytes has no {count} elements of {width} bytes after offset {offset}")
-    taken = np.frombuffer(raw, np.uint8, count * width if count >= 0 else size, offset)
-    return _creation.from_numpy(taken.copy()).view(dtype).requires_grad_(requires_grad)
 
 
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -398,6 +320,10 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
     Returns
     -------
     tuple of Tensors
+
+    See Also
+    --------
+    torch.split, torch.tensor_split, torch.unsafe_split_with_sizes
 
     Examples
     --------
@@ -454,6 +380,10 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     Tensor
         A square matrix.
 
+    See Also
+    --------
+    torch.diag, torch.diag_embed, torch.diagonal
+
     Examples
     --------
     >>> torch.diagflat(torch.tensor([1, 2]))
@@ -461,118 +391,6 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
             [0, 2]])
     """
     return _diagonals.diag(input.reshape(-1), offset)
-
-
-def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """Returns the product of the conjugate of a vector with a vector.
-
-    Parameters
-    ----------
-    input : Tensor
-        A vector of n elements.
-    other : Tensor
-        A vector of n elements and of the same dtype.
-
-    Returns
-    -------
-    Tensor
-        A tensor of shape ().
-
-    Examples
-    --------
-    >>> torch.vdot(torch.tensor([1 + 1j]), torch.tensor([2 + 0j]))
-    tensor(2.-2.j)
-    """
-    return _products.dot(_map("conjugate", input) if input.is_complex() else input, other)
-
-
-def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Returns `beta * input + alpha * outer(vec1, vec2)`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor that broadcasts with (n, m).
-    vec1 : Tensor
-        A vector of n elements.
-    vec2 : Tensor
-        A vector of m elements.
-    beta : number, default 1
-        The factor of `input`.
-    alpha : number, default 1
-        The factor of the product.
-
-    Returns
-    -------
-    Tensor
-        A tensor of shape (n, m).
-
-    Examples
-    --------
-    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
-    """
-    product = vec1[:, None] * vec2 * alpha
-    return product if beta == 0 else product + input * beta
-
-
-def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """Returns `beta * input` plus `alpha` times the sum of the products of two batches of matrices.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor that broadcasts with (n, p).
-    batch1 : Tensor
-        A tensor of shape (b, n, m).
-    batch2 : Tensor
-        A tensor of shape (b, m, p).
-    beta : number, default 1
-        The factor of `input`.
-    alpha : number, default 1
-        The factor of the sum.
-
-    Returns
-    -------
-    Tensor
-        A tensor of shape (n, p).
-
-    Examples
-    --------
-    >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
-    tensor([[6.]])
-    """
-    product = _products.matmul(batch1, batch2).sum(0)
-    alpha, beta = (_products.factor(product, x) for x in (alpha, beta))
-    product = product * alpha
-    return product if beta == 0 else product + input * beta
-
-
-@_autocast.policy
-def chain_matmul(*matrices: Any) -> Tensor:
-    """Returns the product of several matrices.
-
-    Parameters
-    ----------
-    *matrices : Tensor
-        Matrices whose neighbors fit.
-
-    Returns
-    -------
-    Tensor
-        A matrix.
-
-    See Also
-    --------
-    torch.linalg.multi_dot
-
-    Examples
-    --------
-    >>> torch.chain_matmul(torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 1))
-    tensor([[6.]])
-    """
-    return multi_dot(matrices[0] if len(matrices) == 1 and not isinstance(matrices[0], Tensor) else matrices)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -604,7 +422,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
             [9, 3, 1]])
     """
     count = x.numel() if N is None else N
-    powers = _creation.arange(count, device=x.device)
+    powers = _ranges.arange(count, device=x.device)
     result = _map("power", x[:, None], powers)
     return result if increasing else fliplr(result)
 
@@ -661,6 +479,10 @@ def get_device(input: Tensor) -> int:
     -------
     int
 
+    See Also
+    --------
+    torch.device, torch.cuda.current_device
+
     Examples
     --------
     >>> torch.get_device(torch.ones(1))
@@ -675,6 +497,10 @@ def is_inference_mode_enabled() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.inference_mode, torch.is_grad_enabled
 
     Examples
     --------
@@ -699,41 +525,18 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.lgamma, torch.digamma, torch.special.multigammaln
+
     Examples
     --------
     >>> torch.mvlgamma(torch.tensor([2.0, 3.0]), 1)
     tensor([0.0000, 0.6931])
     """
-    steps = _creation.arange(p, dtype=input.dtype, device=input.device)
+    steps = _ranges.arange(p, dtype=input.dtype, device=input.device)
     terms = _map("gammaln", input[..., None] - steps / 2)
     return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
-
-
-def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Returns the product of two int8 matrices, which is summed as int32.
-
-    Parameters
-    ----------
-    input : Tensor
-        A matrix (m, n) of dtype int8.
-    mat2 : Tensor
-        A matrix (n, p) of dtype int8.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A matrix (m, p) of dtype int32.
-
-    Raises
-    ------
-    RuntimeError
-        For other dtypes or numbers of dimensions.
-    """
-    if (input.dtype_name, mat2.dtype_name) != ("int8", "int8"):
-        raise RuntimeError(f"_int_mm: expected two matrices of torch.int8, got {input.dtype} and {mat2.dtype}")
-    return _products.mm(_core.t_cast(input, "int32"), _core.t_cast(mat2, "int32"), out=out)
 
 
 def frobenius_norm(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:

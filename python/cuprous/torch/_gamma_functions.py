@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, in_place, write_out
 
@@ -43,6 +43,10 @@ def _incomplete(name: str, special: str, kind: str, result: str) -> Callable[...
     Tensor
         A floating tensor of the shape that the operands broadcast to.
 
+    See Also
+    --------
+    {related_names(name, "igamma igammac lgamma")}
+
     Examples
     --------
     >>> torch.{name}(torch.tensor([1.0]), torch.tensor([0.5]))
@@ -76,6 +80,10 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     ------
     RuntimeError
         For a negative order.
+
+    See Also
+    --------
+    torch.digamma, torch.lgamma, torch.special.zeta
 
     Examples
     --------

@@ -7,9 +7,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _indexing, _ordering, _reductions
+from cuprous.torch import _creation, _extremes, _indexing, _ordering, _ranges, _reductions
 from cuprous.torch._args import by_name
-from cuprous.torch._pointwise import clamp
+from cuprous.torch._comparisons import clamp
 
 _map = _core.t_map
 
@@ -35,6 +35,10 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     Tensor
         A vector of `bins` elements, of the dtype of `input`.
 
+    See Also
+    --------
+    torch.histogram, torch.bincount, torch.bucketize
+
     Examples
     --------
     >>> torch.histc(torch.tensor([0.5, 1.5, 1.7]), bins=2, min=0, max=2)
@@ -43,7 +47,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     x = input.detach().reshape(-1)
     low, high = float(min), float(max)
     if low == high:
-        low, high = (float(_reductions.amin(x)), float(_reductions.amax(x))) if x.numel() else (0.0, 1.0)
+        low, high = (float(_extremes.amin(x)), float(_extremes.amax(x))) if x.numel() else (0.0, 1.0)
         low, high = (low - 1, high + 1) if low == high else (low, high)
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")
@@ -83,6 +87,10 @@ def histogram(input: Tensor, bins: Any, *, range: tuple[float, float] | None = N
     ------
     RuntimeError
         For other dtypes, wrong edges or a wrong range.
+
+    See Also
+    --------
+    torch.histc, torch.histogramdd, torch.bucketize
 
     Examples
     --------
@@ -125,13 +133,13 @@ def _edges(x: Tensor, bins: Any, range: tuple[float, float] | None) -> Tensor:
     if range is not None:
         low, high = map(float, range)
     else:
-        low, high = (float(_reductions.amin(x)), float(_reductions.amax(x))) if x.numel() else (0.0, 1.0)
+        low, high = (float(_extremes.amin(x)), float(_extremes.amax(x))) if x.numel() else (0.0, 1.0)
     if low > high:
         raise RuntimeError(f"torch.histogram: min ({low}) must not exceed max ({high})")
     if not low - high > float("-inf"):
         raise RuntimeError(f"torch.histogram: range of [{low}, {high}] is not finite")
     low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-    return _creation.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
+    return _ranges.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
 METHODS = by_name(histc, histogram)

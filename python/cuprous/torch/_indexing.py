@@ -8,12 +8,12 @@ from typing import Any
 import cuprous as cp
 from cuprous import _core
 from cuprous._common import indexing as arrays
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, in_place, tensor_of, unsupported, wrap_dim
+from cuprous.torch._broadcasting import broadcast_tensors
 from cuprous.torch._creation import tensor
-from cuprous.torch._shape import broadcast_tensors
 
 _gather, _scatter, _map = _core.t_gather, _determinism.scatter, _core.t_map
 
@@ -179,6 +179,10 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     IndexError
         For an index out of range.
 
+    See Also
+    --------
+    torch.scatter, torch.take_along_dim, torch.index_select
+
     Examples
     --------
     >>> torch.gather(torch.tensor([[1, 2], [3, 4]]), 1, torch.tensor([[1], [0]]))
@@ -206,6 +210,10 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     -------
     Tensor
         A tensor of the shape that both broadcast to.
+
+    See Also
+    --------
+    torch.gather, torch.take, torch.argsort
 
     Examples
     --------
@@ -251,6 +259,10 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     ------
     IndexError
         For an index out of range.
+
+    See Also
+    --------
+    torch.take_along_dim, torch.index_select, torch.put
 
     Examples
     --------
@@ -315,6 +327,10 @@ def _scatter_functions(name: str, op: str) -> tuple[Callable[..., Tensor], ...]:
         A tensor of the shape and dtype of `input`.
 
     {raises}
+
+    See Also
+    --------
+    {related_names(name, "scatter scatter_add scatter_reduce gather")}
 
     Examples
     --------
@@ -400,6 +416,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     IndexError
         For an index out of range, or an index that is not a vector.
 
+    See Also
+    --------
+    torch.gather, torch.take, torch.index_copy
+
     Examples
     --------
     >>> torch.index_select(torch.tensor([[1, 2], [3, 4], [5, 6]]), 0, torch.tensor([2, 0]))
@@ -461,6 +481,10 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
     IndexError
         For an index out of range, or an index that is not a vector.
 
+    See Also
+    --------
+    {related_names(name, "index_add index_copy index_fill index_select")}
+
     Examples
     --------
     >>> torch.{name}(torch.ones(3), 0, torch.tensor([0, 2]), {source})
@@ -519,6 +543,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     ------
     RuntimeError
         For a mask that is not bool, or a value with dimensions.
+
+    See Also
+    --------
+    torch.masked_scatter, torch.masked_select, torch.where
 
     Examples
     --------
@@ -612,6 +640,10 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     RuntimeError
         If `source` has too few elements.
 
+    See Also
+    --------
+    torch.masked_fill, torch.masked_select, torch.where
+
     Examples
     --------
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
@@ -681,6 +713,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     ------
     RuntimeError
         For numbers of positions and values that differ.
+
+    See Also
+    --------
+    torch.take, torch.index_put, torch.scatter
 
     Examples
     --------

@@ -288,7 +288,9 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
-def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: str) -> Callable[[Tensor], bool]:
+def _answer(
+    name: str, found: Callable[[Tensor], bool], summary: str, related: str, example: str
+) -> Callable[[Tensor], bool]:
     def query(input: Tensor) -> bool:
         return found(input)
 
@@ -305,6 +307,10 @@ def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: s
     -------
     bool
 
+    See Also
+    --------
+    {related}
+
     Examples
     --------
     >>> {call}
@@ -315,12 +321,16 @@ def _answer(name: str, found: Callable[[Tensor], bool], summary: str, example: s
 
 _SIGNED = ("int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 is_signed = _answer("is_signed", lambda x: x.dtype_name in _SIGNED, "whether a dtype has negative numbers",
+                    "torch.is_floating_point, torch.is_complex, torch.iinfo",
                     "torch.is_signed(torch.ones(1)) -> True")  # fmt: skip
 is_conj = _answer("is_conj", lambda _: False, "False: conjugation is computed and not remembered",
+                  "torch.conj, torch.resolve_conj, torch.is_neg",
                   "torch.is_conj(torch.ones(1).conj()) -> False")  # fmt: skip
 is_neg = _answer("is_neg", lambda _: False, "False: negation is computed and not remembered",
+                 "torch.neg, torch.resolve_neg, torch.is_conj",
                  "torch.is_neg(-torch.ones(1)) -> False")  # fmt: skip
 is_distributed = _answer("is_distributed", lambda _: False, "False: the older kind of distributed tensors",
+                         "torch.distributed.tensor.DTensor",
                          "torch.is_distributed(torch.ones(1)) -> False")  # fmt: skip
 
 

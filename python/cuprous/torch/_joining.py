@@ -169,6 +169,10 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     tuple of Tensors
         A tuple of tensors; the last one may be smaller.
 
+    See Also
+    --------
+    torch.chunk, torch.tensor_split, torch.split_with_sizes, torch.cat
+
     Examples
     --------
     >>> torch.split(torch.arange(5), 2)
@@ -208,6 +212,10 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     tuple of Tensors
         A tuple of tensors on the same memory.
 
+    See Also
+    --------
+    torch.split, torch.tensor_split, torch.cat
+
     Examples
     --------
     >>> torch.chunk(torch.arange(5), 2)
@@ -235,6 +243,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     -------
     tuple of Tensors
         A tuple of tensors on the same memory.
+
+    See Also
+    --------
+    torch.split, torch.chunk, torch.hsplit, torch.vsplit
 
     Examples
     --------
@@ -265,6 +277,10 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     -------
     tuple of Tensors
         A tuple of tensors on the same memory.
+
+    See Also
+    --------
+    torch.stack, torch.chunk, torch.split
 
     Examples
     --------
@@ -321,6 +337,10 @@ def tile(input: Tensor, *dims: Any) -> Tensor:
     -------
     Tensor
 
+    See Also
+    --------
+    torch.repeat_interleave, torch.Tensor.repeat, torch.Tensor.expand
+
     Examples
     --------
     >>> torch.tile(torch.tensor([1, 2]), (2,))
@@ -352,6 +372,10 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None, *, ou
     ------
     RuntimeError
         If `output_size` is given and is not the extent of the result.
+
+    See Also
+    --------
+    torch.tile, torch.Tensor.repeat
 
     Examples
     --------
@@ -396,6 +420,10 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.fliplr, torch.flipud, torch.rot90, torch.roll
+
     Examples
     --------
     >>> torch.flip(torch.tensor([1, 2, 3]), (0,))
@@ -426,6 +454,10 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.flip, torch.rot90
 
     Examples
     --------
@@ -498,6 +530,10 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     -------
     tuple of Tensors
 
+    See Also
+    --------
+    torch.chunk, torch.unsafe_split
+
     Examples
     --------
     >>> torch.unsafe_chunk(torch.tensor([1, 2]), 2)
@@ -522,6 +558,10 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     -------
     tuple of Tensors
 
+    See Also
+    --------
+    torch.split, torch.unsafe_chunk
+
     Examples
     --------
     >>> torch.unsafe_split(torch.tensor([1, 2]), 1)
@@ -545,6 +585,10 @@ def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int 
     Returns
     -------
     tuple of Tensors
+
+    See Also
+    --------
+    torch.split_with_sizes, torch.unsafe_split
 
     Examples
     --------

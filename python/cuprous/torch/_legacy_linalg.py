@@ -45,6 +45,10 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> svd_result
     svd_result
         The named tuple `(U, S, V)`.
 
+    See Also
+    --------
+    torch.linalg.svd, torch.linalg.svdvals, torch.pca_lowrank, torch.svd_lowrank
+
     Examples
     --------
     >>> torch.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
@@ -74,6 +78,10 @@ def qr(input: Tensor, some: bool = True) -> qr_result:
     qr_result
         The named tuple `(Q, R)`.
 
+    See Also
+    --------
+    torch.linalg.qr, torch.geqrf, torch.orgqr
+
     Examples
     --------
     >>> q, r = torch.qr(torch.tensor([[3.0, 0.0], [4.0, 5.0]]))
@@ -102,6 +110,10 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     ------
     torch.linalg.LinAlgError
         For a matrix that is not positive definite.
+
+    See Also
+    --------
+    torch.linalg.cholesky, torch.cholesky_solve, torch.cholesky_inverse
 
     Examples
     --------

@@ -17,6 +17,10 @@ class memory_format(Immutable):
     name : str
         The name, such as "channels_last".
 
+    See Also
+    --------
+    torch.layout, torch.Tensor.contiguous
+
     Examples
     --------
     >>> x = torch.ones(1, 2, 3, 3).to(memory_format=torch.channels_last)
@@ -50,6 +54,10 @@ class layout(Immutable):
     ----------
     name : str
         The name.
+
+    See Also
+    --------
+    torch.memory_format, torch.sparse_coo_tensor, torch.device
 
     Examples
     --------

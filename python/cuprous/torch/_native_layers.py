@@ -52,7 +52,8 @@ def _native(example: str) -> Callable[[_T], _T]:
         function.forwards_to = source  # type: ignore[attr-defined]
         head = f"Returns `torch.nn.functional.{name}`, with the arguments in the order of PyTorch's native function."
         shown = f">>> torch.{name}({arguments})\n{result}\n"
-        doc = join_sections(head, {"Parameters": "\n".join(listed), "Returns": "Tensor", "Examples": shown})
+        doc = join_sections(head, {"Parameters": "\n".join(listed), "Returns": "Tensor",
+                                   "See Also": f"torch.nn.functional.{name}", "Examples": shown})  # fmt: skip
         FUNCTIONS[name] = named(function, name, doc)
         return function
 
@@ -199,6 +200,10 @@ def _writer(name: str) -> Callable[..., Tensor]:
     -------
     Tensor
         The input.
+
+    See Also
+    --------
+    torch.{name}, torch.nn.functional.{name}
 
     Examples
     --------

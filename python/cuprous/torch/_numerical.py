@@ -58,6 +58,10 @@ def expand_copy(input: Tensor, size: Sequence[int], *, implicit: bool = False) -
     -------
     Tensor
 
+    See Also
+    --------
+    torch.Tensor.expand, torch.broadcast_to, torch.Tensor.clone
+
     Examples
     --------
     >>> torch.expand_copy(torch.tensor([[1.0], [2.0]]), (2, 2))
@@ -256,6 +260,10 @@ def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
     -------
     Tensor
         A dense matrix.
+
+    See Also
+    --------
+    torch.mm, torch.spmm, torch.sparse.mm
 
     Examples
     --------

@@ -9,10 +9,10 @@ from cuprous import _core
 from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, wrap_dim
+from cuprous.torch._extremes import only, picked, values_indices
 from cuprous.torch._indexing import index_select, nonzero, take_along_dim
 from cuprous.torch._joining import cat
 from cuprous.torch._reductions import any as any_along
-from cuprous.torch._reductions import only, picked, values_indices
 from cuprous.torch._shape import narrow, transpose
 
 
@@ -34,6 +34,10 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     -------
     Tensor
         An int64 tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.sort, torch.topk, torch.msort
 
     Examples
     --------
@@ -74,6 +78,10 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     values_indices
         The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
 
+    See Also
+    --------
+    torch.argsort, torch.topk, torch.msort, torch.kthvalue
+
     Examples
     --------
     >>> values, indices = torch.sort(torch.tensor([3, 1, 2]))
@@ -104,6 +112,10 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
     -------
     values_indices
         The named tuple `(values, indices)`, with int64 indices.
+
+    See Also
+    --------
+    torch.sort, torch.kthvalue, torch.max
 
     Examples
     --------
@@ -137,6 +149,10 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
     values_indices
         The named tuple `(values, indices)`, with an int64 index.
 
+    See Also
+    --------
+    torch.topk, torch.sort, torch.median
+
     Examples
     --------
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
@@ -164,6 +180,10 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     -------
     Tensor
         A tensor without dimensions; with `dim` the named tuple `(values, indices)`.
+
+    See Also
+    --------
+    torch.nanmedian, torch.mean, torch.quantile, torch.kthvalue
 
     Examples
     --------
@@ -266,6 +286,10 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     RuntimeError
         For negative integers, or other shapes.
 
+    See Also
+    --------
+    torch.histc, torch.histogram, torch.unique
+
     Examples
     --------
     >>> torch.bincount(torch.tensor([0, 1, 1, 3]))
@@ -290,6 +314,10 @@ def msort(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.sort, torch.argsort
 
     Examples
     --------
@@ -322,6 +350,10 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     -------
     Tensor
         A tensor, or a tuple of it with int64 inverse indices and counts.
+
+    See Also
+    --------
+    torch.unique_consecutive, torch.bincount
 
     Examples
     --------
@@ -357,6 +389,10 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
     -------
     Tensor
         A tensor, or a tuple of it with int64 inverse indices and lengths.
+
+    See Also
+    --------
+    torch.unique
 
     Examples
     --------

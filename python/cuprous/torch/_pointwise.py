@@ -12,8 +12,8 @@ from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
 from cuprous.torch._args import astype, by_name, in_place, tensor_of, write_out
-from cuprous.torch._indexing import nonzero
-from cuprous.torch._info import finfo
+from cuprous.torch._arithmetic import _operand, add, addcdiv, addcmul, div, lerp, round, rsub, sub
+from cuprous.torch._comparisons import allclose, clamp, clamp_max, clamp_min, equal, isclose, nan_to_num, where
 from cuprous.torch._pointwise_docs import docstrings
 
 #: Functions of one tensor: PyTorch's name, and the name in the operation table.
@@ -116,14 +116,6 @@ def _recorder(name: str) -> Callable[..., Tensor]:
     return _in_floats(record) if name in ("angle", "reciprocal") else record
 
 
-_NUMBERS = frozenset((bool, int, float, complex))
-
-
-def _operand(input: Any, other: Any) -> Any:
-    """Returns the first operand; a tensor of it if both are numbers."""
-    return tensor_of(input) if type(input) in _NUMBERS and type(other) in _NUMBERS else input
-
-
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
     record = _recorder(name)
 
@@ -181,179 +173,6 @@ for _name, _row in UNARY.items():
     FUNCTIONS[_name], METHODS[_name], METHODS[_name + "_"] = _unary(_name, _row)
 for _name, _row in BINARY.items():
     FUNCTIONS[_name], METHODS[_name], METHODS[_name + "_"] = _binary(_name, _row)
-
-
-def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
-    """Evaluates a formula of several steps. Half precision is computed in float32 and rounded once at the end, as in
-    PyTorch."""
-    dtype = _core.t_result_type(*operands)
-    if dtype not in ("float16", "bfloat16"):
-        return formula(*operands)
-    wide = formula(*(_core.t_cast(t, "float32") if isinstance(t, Tensor) and t.ndim else t for t in operands))
-    return astype(wide, dtype)
-
-
-def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None) -> Tensor:
-    input = _operand(input, other)
-    if alpha == 1:
-        return write_out(out, _map(row, input, other))
-    return write_out(out, _rounded_once(lambda a, b: _map(row, a, _map("multiply", b, alpha)), input, other))
-
-
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """Returns `input + alpha * other`.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or number.
-    other : Tensor or number
-        A tensor or number that broadcasts with `input`.
-    alpha : number, default 1
-        The factor of `other`.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.add(torch.tensor([1, 2]), torch.tensor([10, 20]), alpha=2)
-    tensor([21, 42])
-    """
-    return _add_scaled("add", input, other, alpha, out)
-
-
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """Returns `input - alpha * other`.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or number.
-    other : Tensor or number
-        A tensor or number that broadcasts with `input`.
-    alpha : number, default 1
-        The factor of `other`.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.sub(torch.tensor([10, 20]), 1)
-    tensor([ 9, 19])
-    """
-    return _add_scaled("subtract", input, other, alpha, out)
-
-
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """Returns `other - alpha * input`.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or number.
-    other : Tensor or number
-        A tensor or number that broadcasts with `input`.
-    alpha : number, default 1
-        The factor of `input`.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.rsub(torch.tensor([1, 2]), 10)
-    tensor([9, 8])
-    """
-    return sub(other, input, alpha=alpha)
-
-
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Tensor | None = None) -> Tensor:
-    """Returns the quotient. Integers are divided in the default dtype unless the quotient is rounded.
-
-    Parameters
-    ----------
-    input : Tensor or number
-        A tensor or number, the dividend.
-    other : Tensor or number
-        A tensor or number, the divisor.
-    rounding_mode : str, optional
-        None, "floor" to round down, or "trunc" to round toward zero.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Raises
-    ------
-    RuntimeError
-        For another rounding mode.
-
-    Examples
-    --------
-    >>> torch.div(torch.tensor([7, -7]), 2)
-    tensor([ 3.5000, -3.5000])
-    >>> torch.div(torch.tensor([7, -7]), 2, rounding_mode="trunc")
-    tensor([ 3, -3])
-    """
-    input = _operand(input, other)
-    if rounding_mode is None:
-        return write_out(out, _map("divide", input, other))
-    if rounding_mode == "floor":
-        return write_out(out, _map("floor_divide", input, other))
-    if rounding_mode != "trunc":
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
-    quotient = _map("trunc", _map("divide", input, other))
-    return write_out(out, astype(quotient, _core.t_result_type(input, other)))
-
-
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Returns elements rounded to the nearest integer. Of two nearest ones it is the even one.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype; integers are returned as they are.
-    decimals : int, default 0
-        The number of decimal places, which may be negative.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape and dtype of `input`.
-
-    Examples
-    --------
-    >>> torch.round(torch.tensor([0.5, 1.5, 2.7]))
-    tensor([0., 2., 3.])
-    >>> torch.round(torch.tensor([1.234]), decimals=2)
-    tensor([1.2300])
-    """
-    if not (input.is_floating_point() or input.is_complex()):
-        return write_out(out, input.clone())
-    if decimals == 0:
-        return write_out(out, _map("rint", input))
-    scale = 10.0 ** abs(decimals)
-    up, down = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    return write_out(out, _map(down, _map("rint", _map(up, input, scale)), scale))
 
 
 def conj(input: Tensor) -> Tensor:
@@ -442,231 +261,6 @@ def imag(input: Tensor) -> Tensor:
     return _map("imag", input)
 
 
-def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tensor | None = None) -> Any:
-    """Returns `input` where the condition is true, otherwise `other`.
-
-    Parameters
-    ----------
-    condition : Tensor
-        A bool tensor.
-    input : Tensor or number, optional
-        A tensor or number; None for the indices where the condition is true.
-    other : Tensor or number, optional
-        A tensor or number.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the arguments broadcast to; with only a condition, a tuple of int64 tensors, one for
-        each dimension.
-
-    See Also
-    --------
-    torch.masked_select, torch.nonzero
-
-    Examples
-    --------
-    >>> x = torch.tensor([-1.0, 2.0])
-    >>> torch.where(x > 0, x, 0.0)
-    tensor([0., 2.])
-    >>> torch.where(x > 0)
-    (tensor([1]),)
-    """
-    if input is None and other is None:
-        return nonzero(condition, as_tuple=True)
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        input = tensor_of(input, condition)
-    return write_out(out, _map("where", condition, input, other))
-
-
-def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None = None) -> Tensor:
-    """Returns elements clamped to the range from `min` to `max`. The gradient is passed on where an element is within
-    the bounds.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    min : Tensor or number, optional
-        The lower bound, a number or tensor; None for no bound.
-    max : Tensor or number, optional
-        The upper bound, a number or tensor; None for no bound.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the arguments broadcast to.
-
-    Raises
-    ------
-    RuntimeError
-        If neither bound is given.
-
-    Examples
-    --------
-    >>> torch.clamp(torch.tensor([-1, 2, 5]), min=0, max=3)
-    tensor([0, 2, 3])
-    """
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    result = input
-    if min is not None:
-        result = _map("where", _map("less", result, min), min, result)
-    if max is not None:
-        result = _map("where", _map("greater", result, max), max, result)
-    return write_out(out, result)
-
-
-def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns `clamp` with a lower bound only.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    min : Tensor or number
-        The lower bound, a number or tensor.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the arguments broadcast to.
-
-    Examples
-    --------
-    >>> torch.clamp_min(torch.tensor([-1, 2]), 0)
-    tensor([0, 2])
-    """
-    return clamp(input, min, None, out=out)
-
-
-def clamp_max(input: Tensor, max: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns `clamp` with an upper bound only.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    max : Tensor or number
-        The upper bound, a number or tensor.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the arguments broadcast to.
-
-    Examples
-    --------
-    >>> torch.clamp_max(torch.tensor([-1, 2]), 0)
-    tensor([-1,  0])
-    """
-    return clamp(input, None, max, out=out)
-
-
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """Returns `input + value * tensor1 * tensor2`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    tensor1 : Tensor
-        A tensor that broadcasts with `input`.
-    tensor2 : Tensor
-        A tensor that broadcasts with `input`.
-    value : number, default 1
-        The factor of the product.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.addcmul(torch.ones(2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]), value=0.5)
-    tensor([2.5000, 5.0000])
-    """
-    return _add_combined("multiply", input, tensor1, tensor2, value, out)
-
-
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Tensor | None = None) -> Tensor:
-    """Returns `input + value * tensor1 / tensor2`.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    tensor1 : Tensor
-        A tensor that broadcasts with `input`.
-    tensor2 : Tensor
-        A tensor that broadcasts with `input`.
-    value : number, default 1
-        The factor of the quotient.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.addcdiv(torch.ones(2), torch.tensor([4.0, 6.0]), torch.tensor([2.0, 3.0]))
-    tensor([3., 3.])
-    """
-    return _add_combined("divide", input, tensor1, tensor2, value, out)
-
-
-def _add_combined(row: str, input: Tensor, first: Tensor, second: Tensor, value: Any, out: Tensor | None) -> Tensor:
-    def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return add(a, _map(row, b, c), alpha=value)
-
-    return write_out(out, _rounded_once(formula, input, first, second))
-
-
-def lerp(input: Tensor, end: Tensor, weight: Any, *, out: Tensor | None = None) -> Tensor:
-    """Returns `input + weight * (end - input)`, the linear interpolation of two tensors.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    end : Tensor
-        A tensor that broadcasts with `input`.
-    weight : Tensor or number
-        A number or a tensor that broadcasts with `input`.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.lerp(torch.tensor([0.0, 10.0]), torch.tensor([1.0, 20.0]), 0.5)
-    tensor([ 0.5000, 15.0000])
-    """
-
-    def formula(a: Any, b: Any, c: Any) -> Tensor:
-        return _map("add", a, _map("multiply", _map("subtract", b, a), c))
-
-    return write_out(out, _rounded_once(formula, input, end, weight))
-
-
 def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     """Returns `input * log(other)`, and 0 where the input is 0.
 
@@ -683,6 +277,10 @@ def xlogy(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.special.xlog1py, torch.special.entr, torch.log
 
     Examples
     --------
@@ -716,6 +314,10 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.sigmoid, torch.special.expit
+
     Examples
     --------
     >>> torch.logit(torch.tensor([0.5, 0.75]))
@@ -723,44 +325,6 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     """
     x = input if eps is None else clamp(input, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
-
-
-def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None,
-               *, out: Tensor | None = None) -> Tensor:  # fmt: skip
-    """Returns the tensor with finite numbers in place of NaN and infinities.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    nan : float, default 0.0
-        What replaces NaN.
-    posinf : float, optional
-        What replaces infinity, by default the greatest number of the dtype.
-    neginf : float, optional
-        What replaces minus infinity, by default the least number of the dtype.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape and dtype of `input`.
-
-    Examples
-    --------
-    >>> torch.nan_to_num(torch.tensor([1.0, float("nan"), float("inf")]), posinf=9.0)
-    tensor([1., 0., 9.])
-    """
-    if not input.is_floating_point():
-        return write_out(out, input.clone())
-
-    info = finfo(input.dtype)
-    result = _map("where", _map("isnan", input), nan, input)
-    result = _map("where", _map("equal", result, math.inf), info.max if posinf is None else posinf, result)
-    return write_out(
-        out, _map("where", _map("equal", result, -math.inf), info.min if neginf is None else neginf, result)
-    )
 
 
 @_autocast.policy
@@ -789,91 +353,6 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     tensor([1.+0.j, 2.+0.j])
     """
     return _map("make_complex", _map("multiply", abs, _map("cos", angle)), _map("multiply", abs, _map("sin", angle)))
-
-
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
-    """Returns, for each element, whether |input - other| ≤ atol + rtol · |other|.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    other : Tensor
-        A tensor that broadcasts with `input`.
-    rtol : float, default 1e-05
-        The relative tolerance.
-    atol : float, default 1e-08
-        The absolute tolerance.
-    equal_nan : bool, default False
-        Whether NaN is close to NaN.
-
-    Returns
-    -------
-    Tensor
-        A bool tensor of the shape that the operands broadcast to.
-
-    Examples
-    --------
-    >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
-    tensor([ True, False])
-    """
-    if input.dtype_name == other.dtype_name == "bool":
-        return _map("equal", input, other)
-    near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))
-    near = _map("logical_or", _map("logical_and", near, _map("isfinite", other)), _map("equal", input, other))
-    if equal_nan:
-        near = _map("logical_or", near, _map("logical_and", _map("isnan", input), _map("isnan", other)))
-    return near
-
-
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Returns True if all elements are close, as `isclose` defines it.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    other : Tensor
-        A tensor that broadcasts with `input`.
-    rtol : float, default 1e-05
-        The relative tolerance.
-    atol : float, default 1e-08
-        The absolute tolerance.
-    equal_nan : bool, default False
-        Whether NaN is close to NaN.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
-    True
-    """
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
-
-
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Returns True if the shapes and all elements are equal.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    other : Tensor
-        A tensor of the same dtype.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> torch.equal(torch.tensor([1, 2]), torch.tensor([1, 2]))
-    True
-    """
-    return input.dims == other.dims and bool(_map("equal", input, other).all())
 
 
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cuprous import _core
-from cuprous._common.naming import entry, join_sections
+from cuprous._common.naming import entry, join_sections, related_names
 
 #: The row of the operation table: the dtypes that it takes (bool, integers, floats, complex numbers), an example's
 #: operands, and the result of the example.
@@ -92,6 +92,39 @@ ROWS: dict[str, tuple[str, tuple[str, ...], str]] = {
     "divide": ("bifc", ("[1.0, 3.0]", "2"), "[0.5000, 1.5000]"),
 }  # fmt: skip
 
+#: The names in `torch` of functions that are related to those of a row.
+_RELATED = {
+    "absolute": "sign sgn angle neg", "angle": "abs polar real imag", "arccos": "cos asin atan acosh",
+    "arccosh": "cosh asinh atanh acos", "arcsin": "sin acos atan asinh", "arcsinh": "sinh acosh atanh asin",
+    "arctan": "tan atan2 asin acos", "arctanh": "tanh asinh acosh atan", "arctan2": "atan angle hypot",
+    "bitwise_and": "bitwise_or bitwise_xor bitwise_not logical_and",
+    "bitwise_or": "bitwise_and bitwise_xor bitwise_not logical_or",
+    "bitwise_xor": "bitwise_and bitwise_or bitwise_not logical_xor", "ceil": "floor trunc round",
+    "conjugate": "conj resolve_conj real imag", "copysign": "sign signbit abs", "cos": "sin tan acos cosh",
+    "cosh": "sinh tanh acosh cos", "degrees": "deg2rad", "digamma": "lgamma polygamma mvlgamma",
+    "divide": "div floor_divide reciprocal remainder", "equal": "ne equal isclose allclose",
+    "erf": "erfc erfinv special.erfcx special.ndtr", "erfc": "erf erfinv special.erfcx",
+    "erfinv": "erf erfc special.ndtri", "exp": "log exp2 expm1", "exp2": "log2 exp ldexp",
+    "expit": "logit nn.functional.logsigmoid", "expm1": "log1p exp", "float_power": "pow sqrt",
+    "floor": "ceil trunc round floor_divide", "floor_divide": "div floor remainder", "fmax": "fmin maximum amax",
+    "fmin": "fmax minimum amin", "fmod": "remainder div trunc", "gammaln": "digamma polygamma mvlgamma", "gcd": "lcm",
+    "greater": "ge lt eq", "greater_equal": "gt le eq", "heaviside": "sign where", "hypot": "atan2 linalg.vector_norm",
+    "i0": "special.i0e special.i1 kaiser_window", "invert": "bitwise_and bitwise_or bitwise_xor logical_not",
+    "isfinite": "isinf isnan nan_to_num", "isinf": "isfinite isnan isposinf isneginf",
+    "isnan": "isfinite isinf nan_to_num nanmean", "lcm": "gcd", "left_shift": "bitwise_right_shift ldexp",
+    "less": "le gt eq", "less_equal": "lt ge eq", "log": "exp log1p log2 log10", "log10": "log log2 log1p",
+    "log1p": "expm1 log", "log2": "exp2 log log10", "logaddexp": "logaddexp2 logsumexp",
+    "logaddexp2": "logaddexp exp2 log2", "logical_and": "logical_or logical_xor logical_not bitwise_and",
+    "logical_not": "logical_and logical_or bitwise_not", "logical_or": "logical_and logical_xor logical_not bitwise_or",
+    "logical_xor": "logical_and logical_or bitwise_xor", "maximum": "minimum fmax amax clamp",
+    "minimum": "maximum fmin amin clamp", "modf_fraction": "trunc floor fmod", "multiply": "div addcmul matmul prod",
+    "negative": "positive abs sub", "nextafter": "finfo", "not_equal": "eq isclose logical_not",
+    "power": "float_power sqrt square exp", "radians": "rad2deg", "reciprocal": "div rsqrt",
+    "remainder": "fmod floor_divide div", "right_shift": "bitwise_left_shift", "rsqrt": "sqrt reciprocal",
+    "sign": "sgn signbit copysign abs", "signbit": "sign copysign", "sin": "cos tan asin sinh", "sinc": "sin",
+    "sinh": "cosh tanh asinh sin", "sqrt": "rsqrt square pow", "square": "sqrt pow", "tan": "sin cos atan tanh",
+    "tanh": "sinh cosh atanh tan", "trunc": "floor ceil round frac",
+}  # fmt: skip
 #: Summaries that differ from the operation table's, which name NumPy's dtypes.
 _SUMMARIES = {
     "divide": "Returns the quotient. Integers are divided in the default dtype.",
@@ -110,10 +143,11 @@ def _operand(values: str) -> str:
     return f"torch.tensor({values})" if values[0] == "[" else values
 
 
-def _doc(head: str, arguments: list[str], returns: str, call: str, result: str) -> str:
+def _doc(head: str, arguments: list[str], returns: str, related: str, call: str, result: str) -> str:
     return join_sections(head, {
         "Parameters": "\n".join(arguments),
         "Returns": f"Tensor\n    {returns}",
+        "See Also": related,
         "Examples": f">>> {call}\ntensor({result})\n",
     })  # fmt: skip
 
@@ -132,8 +166,8 @@ def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
     """
     dtypes, operands, result = ROWS[row]
     head = _SUMMARIES.get(row) or _core.ufunc(row)._doc
-    first, *others = [_operand(values) for values in operands]
-    rest = ", ".join(others)
+    first, *further = [_operand(values) for values in operands]
+    rest = ", ".join(further)
     bools = result.startswith(("[ True", "[False"))
     kind = "A bool tensor" if bools else "A tensor"
     shape = "that the operands broadcast to" if second else "of the input"
@@ -144,9 +178,10 @@ def docstrings(name: str, row: str, second: str = "") -> tuple[str, str, str]:
     )
     inputs = [entry("input", "Tensor", f"A tensor of {_DTYPES[dtypes]}."), *both]
     return (
-        _doc(head, [*inputs, _OUT], f"{kind} of the shape {shape}.",
-             f"torch.{name}({', '.join([first, *others])})", result),
-        _doc(head, other, f"{kind} of the shape {shape}, as `torch.{name}`.", f"{first}.{name}({rest})", result),
+        _doc(head, [*inputs, _OUT], f"{kind} of the shape {shape}.", related_names(name, _RELATED[row]),
+             f"torch.{name}({', '.join([first, *further])})", result),
+        _doc(head, other, f"{kind} of the shape {shape}, as `torch.{name}`.", f"torch.{name}",
+             f"{first}.{name}({rest})", result),
         _doc(f"Writes the result of `{name}` to the tensor.", inputs, "The tensor itself, of the same dtype.",
-             f"{first}.{name}_({rest})", written),
+             f"torch.{name}", f"{first}.{name}_({rest})", written),
     )  # fmt: skip

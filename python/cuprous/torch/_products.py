@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast
 from cuprous.torch._args import by_name, in_place, wrap_dim, write_out
@@ -83,6 +83,10 @@ def _of_dims(name: str, a: int, b: int, returned: str, result: str) -> Callable[
     RuntimeError
         For other numbers of dimensions, and for extents that do not fit.
 
+    See Also
+    --------
+    torch.matmul, {related_names(name, "mm mv bmm dot")}
+
     Examples
     --------
     >>> torch.{name}({values[a]}, {values[b]})
@@ -139,6 +143,10 @@ def _adding(name: str, product: Callable[..., Tensor], operands: str, result: st
     RuntimeError
         For operands whose shapes `{product.__name__}` does not take.
 
+    See Also
+    --------
+    torch.{product.__name__}, {related_names(name, "addmm addmv baddbmm addbmm")}
+
     Examples
     --------
     >>> torch.{name}(torch.tensor(1.0), {operands}, alpha=2)
@@ -169,6 +177,10 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A matrix of shape (n, m).
+
+    See Also
+    --------
+    torch.inner, torch.addr, torch.kron, torch.linalg.multi_dot
 
     Examples
     --------
@@ -265,6 +277,10 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor |
     ------
     RuntimeError
         If no dimension has extent 3, or the one that is given has another.
+
+    See Also
+    --------
+    torch.linalg.cross, torch.dot, torch.outer
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch._args import astype, sizes, write_out
 from cuprous.torch._creation import _configured, _extents, _like, _options, from_numpy
@@ -340,6 +340,10 @@ def _floats(function: str, kind: str, doc: str) -> Callable[..., Tensor]:
     -------
     Tensor
         A tensor of the given extents, of a floating dtype.
+
+    See Also
+    --------
+    torch.{function}_like, {related_names(function, "rand randn randint normal")}
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _diagonals, _indexing, _joining, _shape
 from cuprous.torch._args import by_name, sizes, unsupported, wrap_dim
@@ -33,6 +33,10 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     Returns
     -------
     Tensor
+
+    See Also
+    --------
+    torch.flip, torch.fliplr, torch.flipud
 
     Examples
     --------
@@ -81,6 +85,10 @@ def _atleast(n: int) -> Callable[..., Any]:
     -------
     Tensor
         A tensor, with dimensions of extent 1 added where it has fewer than {n}; a tuple for several tensors.
+
+    See Also
+    --------
+    {related_names(f"atleast_{n}d", "atleast_1d atleast_2d atleast_3d unsqueeze")}
 
     Examples
     --------
@@ -179,6 +187,10 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
     RuntimeError
         For too few dimensions, or a number of parts that does not divide the extent.
 
+    See Also
+    --------
+    torch.tensor_split, {related_names(name, "hsplit vsplit dsplit")}
+
     Examples
     --------
     >>> [part.shape for part in torch.{name}(torch.ones({example}), 2)]
@@ -229,6 +241,10 @@ def _triangle(name: str, which: str, example: str) -> Callable[..., Tensor]:
     -------
     Tensor
         A tensor of shape (2, n) of the row and the column indices of n elements.
+
+    See Also
+    --------
+    {related_names(name, "tril_indices triu_indices")}, torch.{name.removesuffix("_indices")}
 
     Examples
     --------
@@ -354,6 +370,10 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     Tensor
         A tensor whose extents are the products of the operands' extents.
 
+    See Also
+    --------
+    torch.outer, torch.block_diag, torch.tensordot
+
     Examples
     --------
     >>> torch.kron(torch.tensor([1, 2]), torch.tensor([1, 10]))
@@ -385,6 +405,10 @@ def trace(input: Tensor) -> Tensor:
     RuntimeError
         For another number of dimensions.
 
+    See Also
+    --------
+    torch.diagonal, torch.diag, torch.einsum
+
     Examples
     --------
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
@@ -407,6 +431,10 @@ def argwhere(input: Tensor) -> Tensor:
     -------
     Tensor
         An int64 tensor of shape (n, input.ndim).
+
+    See Also
+    --------
+    torch.nonzero, torch.where
 
     Examples
     --------
@@ -435,6 +463,10 @@ def index_put(input: Tensor, indices: tuple[Tensor, ...], values: Tensor, accumu
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.put, torch.index_add, torch.index_copy, torch.scatter
 
     Examples
     --------

@@ -5,32 +5,19 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _determinism
-from cuprous.torch._args import astype, by_name, dims_of, in_place, wrap_dim, write_out, write_outs
-from cuprous.torch._indexing import take_along_dim
+from cuprous.torch import _autocast
+from cuprous.torch._args import astype, by_name, dims_of, in_place, write_out
+from cuprous.torch._cumulative import cummax, cummin, cumprod, cumsum
+from cuprous.torch._extremes import amax, amin, aminmax, argmax, argmin, count, max, min
+from cuprous.torch._softmax import log_softmax, logsumexp, softmax
 from cuprous.torch._types import dtype_name
 
 _map, _reduce, _operand = _core.t_map, _core.t_reduce, _core.t_operand
-
-
-#: Named tuples returned by functions with two results.
-class values_indices(NamedTuple):
-    """The values that a function chose, and their positions."""
-
-    values: Tensor
-    indices: Tensor
-
-
-class min_max(NamedTuple):
-    """The smallest and the largest values."""
-
-    min: Tensor
-    max: Tensor
 
 
 def _in_dtype(input: Tensor, dtype: Any) -> Tensor:
@@ -59,6 +46,10 @@ def sum(
     -------
     Tensor
         A tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.mean, torch.prod, torch.nansum, torch.cumsum
 
     Examples
     --------
@@ -94,6 +85,10 @@ def prod(
     Tensor
         A tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.sum, torch.cumprod
+
     Examples
     --------
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), dim=1)
@@ -101,14 +96,6 @@ def prod(
     """
     x = _operand(input, dtype and dtype_name(dtype), True, True)
     return write_out(out, _reduce("prod", x, dims_of(dim), keepdim))
-
-
-def count(input: Tensor, dim: Any) -> int:
-    """Returns the number of elements that a reduction over some dimensions combines."""
-    dims = dims_of(dim)
-    if dims is None or not input.ndim:
-        return input.numel()
-    return math.prod(input.dims[wrap_dim(d, input.ndim)] for d in dims)
 
 
 def mean(
@@ -138,6 +125,10 @@ def mean(
     ------
     RuntimeError
         For integers and bool, unless `dtype` is given.
+
+    See Also
+    --------
+    torch.sum, torch.nanmean, torch.median, torch.var_mean
 
     Examples
     --------
@@ -179,6 +170,10 @@ def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     Tensor
         A real tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.std, torch.var_mean, torch.mean
+
     Examples
     --------
     >>> torch.var(torch.tensor([1.0, 2.0, 4.0]))
@@ -218,6 +213,10 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: b
     -------
     Tensor
         A real tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.var, torch.std_mean, torch.mean
 
     Examples
     --------
@@ -299,226 +298,6 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
-def amax(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the maximum. Equal maxima share the gradient.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int or sequence of ints, optional
-        One dimension or several; None for all.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor without the reduced dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor without elements.
-
-    Examples
-    --------
-    >>> torch.amax(torch.tensor([[1, 5], [7, 3]]), dim=1)
-    tensor([5, 7])
-    """
-    return write_out(out, _extreme("max", input, dim, keepdim))
-
-
-def amin(input: Tensor, dim: Any = (), keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the minimum. Equal minima share the gradient.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int or sequence of ints, optional
-        One dimension or several; None for all.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor without the reduced dimensions.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor without elements.
-
-    Examples
-    --------
-    >>> torch.amin(torch.tensor([[1, 5], [7, 3]]), dim=1)
-    tensor([1, 3])
-    """
-    return write_out(out, _extreme("min", input, dim, keepdim))
-
-
-def _extreme(op: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
-    if not count(input, dim):
-        raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                           "reduction dim with the 'dim' argument.")  # fmt: skip
-    return _reduce(op, input, dims_of(dim), keepdim)
-
-
-def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> min_max:
-    """Returns the minimum and the maximum.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int or sequence of ints, optional
-        One dimension or several; None for all.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-
-    Returns
-    -------
-    min_max
-        The named tuple `(min, max)`.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor without elements.
-
-    Examples
-    --------
-    >>> torch.aminmax(torch.tensor([3, 1, 2])).max
-    tensor(3)
-    """
-    return min_max(amin(input, dim, keepdim), amax(input, dim, keepdim))
-
-
-def _index_of(op: str, input: Tensor, dim: int | None, keepdim: bool) -> Tensor:
-    if dim is None:
-        flat = _reduce("arg" + op, input.detach().reshape(-1), None, False)
-        return flat.reshape((1,) * input.ndim) if keepdim else flat
-    return _reduce("arg" + op, input.detach(), [dim], keepdim)
-
-
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Returns the index of the first maximum.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int, optional
-        The dimension; None for all elements.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-
-    Returns
-    -------
-    Tensor
-        An int64 tensor; without `dim` an index of the flattened tensor.
-
-    Examples
-    --------
-    >>> torch.argmax(torch.tensor([1, 9, 9]))
-    tensor(1)
-    """
-    return _index_of("max", input, dim, keepdim)
-
-
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """Returns the index of the first minimum.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int, optional
-        The dimension; None for all elements.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-
-    Returns
-    -------
-    Tensor
-        An int64 tensor; without `dim` an index of the flattened tensor.
-
-    Examples
-    --------
-    >>> torch.argmin(torch.tensor([[4, 1], [0, 2]]), dim=1)
-    tensor([1, 0])
-    """
-    return _index_of("min", input, dim, keepdim)
-
-
-def _min_or_max(op: str, which: str, *example: str) -> Callable[..., Any]:
-    def pick(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Any = None) -> Any:
-        if isinstance(dim, Tensor):
-            return write_out(out, _map(op + "imum", input, dim))
-        if dim is None:
-            return write_out(out, _extreme(op, input, None, False))
-        index = _index_of(op, input, dim, True) if input.ndim else None
-        return write_outs(out, only(input) if index is None else picked(input, index, dim, keepdim))
-
-    return named(
-        pick,
-        op,
-        f"""Returns the {op}imum of all elements or along a dimension, or the {which} of each pair.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int or Tensor, optional
-        The dimension; None for all elements; or a tensor, which is compared with `input` element by element.
-    keepdim : bool, default False
-        Whether to keep the reduced dimension with extent 1.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor; with a dimension the named tuple `(values, indices)`, with the int64 index of the first {op}imum.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor without elements if no dimension is given.
-
-    Examples
-    --------
-    >>> x = torch.tensor([[1, 5], [7, 3]])
-    >>> torch.{op}(x)
-    {example[0]}
-    >>> values, indices = x.{op}(dim=1)
-    >>> values, indices
-    {example[1]}
-    """,
-    )
-
-
-max = _min_or_max("max", "larger", "tensor(7)", "(tensor([5, 7]), tensor([1, 0]))")
-min = _min_or_max("min", "smaller", "tensor(1)", "(tensor([1, 3]), tensor([0, 1]))")
-
-
-def only(input: Tensor) -> values_indices:
-    """Returns the element of a tensor without dimensions, and its index."""
-    return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
-
-
-def picked(input: Tensor, index: Tensor, dim: int, keepdim: bool) -> values_indices:
-    """Returns the elements at indices of extent 1 along a dimension, and the indices; the dimension can be dropped."""
-    values = take_along_dim(input, index, dim)
-    return values_indices(values, index) if keepdim else values_indices(values.squeeze(dim), index.squeeze(dim))
-
-
 def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
@@ -548,6 +327,10 @@ def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callab
     Tensor
         A bool tensor without the reduced dimensions; {empty} where there are no elements.
 
+    See Also
+    --------
+    {related_names(name, "all any")}, torch.count_nonzero, torch.logical_{"and" if name == "all" else "or"}
+
     Examples
     --------
     >>> torch.tensor([[True, False], [True, True]]).{name}(dim=0)
@@ -574,6 +357,10 @@ def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     -------
     Tensor
         An int64 tensor without the reduced dimensions.
+
+    See Also
+    --------
+    torch.nonzero, torch.any, torch.sum
 
     Examples
     --------
@@ -602,6 +389,10 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
     Tensor
         A tensor without the reduced dimensions.
 
+    See Also
+    --------
+    torch.sum, torch.nanmean, torch.nan_to_num
+
     Examples
     --------
     >>> torch.nansum(torch.tensor([1.0, float("nan"), 2.0]))
@@ -629,6 +420,10 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     Tensor
         A tensor without the reduced dimensions; NaN where all elements are NaN.
 
+    See Also
+    --------
+    torch.mean, torch.nansum, torch.nanmedian
+
     Examples
     --------
     >>> torch.nanmean(torch.tensor([1.0, float("nan"), 2.0]))
@@ -636,37 +431,6 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
     """
     number = _map("logical_not", _map("isnan", input))
     return nansum(input, dim, keepdim, dtype=dtype) / sum(number, dim, keepdim)
-
-
-def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
-    """Returns the logarithm of the sum of exponentials, computed without overflow.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a floating or complex dtype.
-    dim : int or sequence of ints
-        One dimension or several.
-    keepdim : bool, default False
-        Whether to keep reduced dimensions with extent 1.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor without the reduced dimensions.
-
-    Examples
-    --------
-    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
-    tensor(1000.6932)
-    """
-    real = _map("real", input.detach()) if input.is_complex() else input.detach()
-    top = _reduce("max", real, dims_of(dim), True)
-    top = _map("where", _map("isfinite", top), top, 0)
-    total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
-    return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
 
 
 @_autocast.policy
@@ -758,201 +522,16 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     Tensor
         A real tensor without dimensions.
 
+    See Also
+    --------
+    torch.cdist, torch.norm, torch.linalg.vector_norm
+
     Examples
     --------
     >>> torch.dist(torch.tensor([1.0, 2.0]), torch.tensor([4.0, 6.0]))
     tensor(5.)
     """
     return norm(input - other, p)
-
-
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """Returns the cumulative sum.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    dim : int
-        The dimension; a negative one counts from the end.
-    dtype : dtype, optional
-        The dtype to sum in, by default that of the input.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape of `input`; integers and bools are summed as int64.
-
-    Examples
-    --------
-    >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
-    tensor([1, 3, 6])
-    """
-    return write_out(out, _running("sum", _operand(input, dtype and dtype_name(dtype), True, False), dim))
-
-
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None, out: Tensor | None = None) -> Tensor:
-    """Returns the cumulative product.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    dim : int
-        The dimension; a negative one counts from the end.
-    dtype : dtype, optional
-        The dtype to multiply in, by default that of the input.
-    out : Tensor, optional
-        A tensor of the result's shape to write to.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape of `input`; integers and bools are multiplied as int64.
-
-    Examples
-    --------
-    >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
-    tensor([1, 2, 6])
-    """
-    return write_out(out, _running("prod", _operand(input, dtype and dtype_name(dtype), True, False), dim))
-
-
-def _running(op: str, x: Tensor, dim: int) -> Tensor:
-    dim = wrap_dim(dim, x.ndim)
-    _determinism.alert(f"cum{op}", x)
-    return _core.t_scan(op, x, dim) if x.ndim else x.clone()
-
-
-def _running_extreme(op: str, input: Tensor, dim: int) -> values_indices:
-    dim = wrap_dim(dim, input.ndim)
-    if not input.ndim:
-        return values_indices(input.clone(), _core.t_full([], 0, "int64", input.device_name))
-    plain = input.detach()
-    strides = [0] * input.ndim
-    strides[dim] = 1
-    positions = _core.t_iota(list(input.dims), strides, 0, input.device_name)
-    running = _core.t_scan(op, plain, dim)
-    same = _map("equal", plain, running)
-    if plain.is_floating_point():
-        same = _map("logical_or", same, _map("isnan", plain))
-    index = _core.t_scan("max", _map("where", same, positions, 0), dim)
-
-    return values_indices(take_along_dim(input, index, dim), index)
-
-
-def cummax(input: Tensor, dim: int) -> values_indices:
-    """Returns the cumulative maximum and the index where it was last reached.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int
-        The dimension; a negative one counts from the end.
-
-    Returns
-    -------
-    values_indices
-        The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
-
-    Examples
-    --------
-    >>> torch.cummax(torch.tensor([1, 3, 2]), 0).values
-    tensor([1, 3, 3])
-    """
-    return _running_extreme("max", input, dim)
-
-
-def cummin(input: Tensor, dim: int) -> values_indices:
-    """Returns the cumulative minimum and the index where it was last reached.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a real dtype.
-    dim : int
-        The dimension; a negative one counts from the end.
-
-    Returns
-    -------
-    values_indices
-        The named tuple `(values, indices)` of the shape of `input`, with int64 indices.
-
-    Examples
-    --------
-    >>> torch.cummin(torch.tensor([3, 1, 2]), 0).values
-    tensor([3, 1, 1])
-    """
-    return _running_extreme("min", input, dim)
-
-
-def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns `exp(x) / sum(exp(x))` along a dimension.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a floating or complex dtype.
-    dim : int, optional
-        The dimension along which results sum to 1.
-    dtype : dtype, optional
-        The dtype to compute in, by default that of the input.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape of `input`.
-
-    See Also
-    --------
-    torch.nn.functional.glu, torch.nn.functional.gumbel_softmax, torch.nn.functional.softmin,
-    torch.nn.functional.log_softmax
-
-    Examples
-    --------
-    >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-    """
-    x = _operand(input, dtype and dtype_name(dtype), False, False)
-    return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, False)
-
-
-def log_softmax(input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3) -> Tensor:
-    """Returns the logarithm of `softmax`, computed without overflow.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape, of a floating or complex dtype.
-    dim : int, optional
-        The dimension along which the exponentials of results sum to 1.
-    dtype : dtype, optional
-        The dtype to compute in, by default that of the input.
-
-    Returns
-    -------
-    Tensor
-        A tensor of the shape of `input`.
-
-    See Also
-    --------
-    torch.nn.functional.softmax, torch.nn.functional.softmin
-
-    Examples
-    --------
-    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
-    x = _operand(input, dtype and dtype_name(dtype), False, False)
-    return _core.t_softmax(x, _implicit(x.ndim) if dim is None else dim, True)
-
-
-def _implicit(ndim: int) -> int:
-    """Returns the dimension that PyTorch's softmax uses if none is given."""
-    return 0 if ndim in (0, 1, 3) else 1
 
 
 _BOTH = by_name(

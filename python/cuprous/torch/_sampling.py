@@ -42,6 +42,10 @@ def multinomial(
     RuntimeError
         If more samples are drawn without replacement than there are weights.
 
+    See Also
+    --------
+    torch.bernoulli, torch.randint, torch.distributions.Categorical
+
     Examples
     --------
     >>> torch.multinomial(torch.tensor([0.0, 1.0, 0.0]), 3, replacement=True)

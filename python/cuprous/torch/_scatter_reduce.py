@@ -173,6 +173,10 @@ def index_reduce(
     RuntimeError
         For another reduction, or shapes that do not match.
 
+    See Also
+    --------
+    torch.index_add, torch.scatter_reduce, torch.index_copy
+
     Examples
     --------
     >>> torch.index_reduce(torch.ones(2), 0, torch.tensor([0, 1, 1]), torch.tensor([1.0, 2.0, 3.0]), "amax")

@@ -293,6 +293,10 @@ def set_flush_denormal(mode: bool) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.finfo, torch.set_default_dtype
+
     Examples
     --------
     >>> torch.set_flush_denormal(True)

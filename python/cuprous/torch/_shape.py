@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.arguments import broadcast_shapes as common
 from cuprous._core import Tensor
 from cuprous.torch._args import by_name, sizes, wrap_dim
+from cuprous.torch._broadcasting import broadcast_shapes, broadcast_tensors, broadcast_to, expand, expand_as
 from cuprous.torch._memory_format import in_format
-from cuprous.torch._types import Size, dtype_name
+from cuprous.torch._strided_views import as_strided, unfold
 from cuprous.torch._types import dtype as dtype_class
+from cuprous.torch._types import dtype_name
 
 _strided = _core.t_strided
 
@@ -37,6 +38,10 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     ------
     RuntimeError
         If the shape has another number of elements.
+
+    See Also
+    --------
+    torch.Tensor.view, torch.flatten, torch.unflatten, torch.squeeze
 
     Examples
     --------
@@ -153,6 +158,10 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.transpose, torch.movedim, torch.t
+
     Examples
     --------
     >>> torch.ones(2, 3, 4).permute(2, 0, 1).shape
@@ -177,6 +186,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.movedim, torch.permute
 
     Examples
     --------
@@ -210,6 +223,10 @@ def t(input: Tensor) -> Tensor:
     RuntimeError
         For more than two dimensions.
 
+    See Also
+    --------
+    torch.transpose, torch.adjoint, torch.permute
+
     Examples
     --------
     >>> torch.t(torch.tensor([[1, 2], [3, 4]]))
@@ -234,6 +251,10 @@ def adjoint(input: Tensor) -> Tensor:
     Tensor
         A tensor with the last two dimensions swapped.
 
+    See Also
+    --------
+    torch.t, torch.transpose, torch.conj
+
     Examples
     --------
     >>> torch.adjoint(torch.tensor([[1 + 1j, 2 + 0j]]))
@@ -257,6 +278,10 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.unsqueeze, torch.reshape, torch.flatten
 
     Examples
     --------
@@ -287,6 +312,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.squeeze, torch.Tensor.expand, torch.reshape
 
     Examples
     --------
@@ -319,6 +348,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     Tensor
         A tensor: a view if strides can express it, otherwise a copy.
 
+    See Also
+    --------
+    torch.unflatten, torch.ravel, torch.reshape
+
     Examples
     --------
     >>> torch.flatten(torch.ones(2, 3, 4), start_dim=1).shape
@@ -346,6 +379,10 @@ def ravel(input: Tensor) -> Tensor:
     Tensor
         A tensor of one dimension: a view if strides can express it, otherwise a copy.
 
+    See Also
+    --------
+    torch.flatten, torch.reshape
+
     Examples
     --------
     >>> torch.ravel(torch.tensor([[1, 2], [3, 4]]))
@@ -371,6 +408,10 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.flatten, torch.reshape
+
     Examples
     --------
     >>> torch.unflatten(torch.ones(6, 2), 0, (2, 3)).shape
@@ -382,137 +423,6 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
         known = math.prod(n for n in parts if n != -1)
         parts[parts.index(-1)] = input.dims[dim] // known if known else 0
     return _core.t_reshape(input, [*input.dims[:dim], *parts, *input.dims[dim + 1 :]], False)
-
-
-def expand(self: Tensor, *shape: Any) -> Tensor:
-    """Returns a view in which dimensions of extent 1 are repeated.
-
-    Parameters
-    ----------
-    *shape : int or sequence of ints
-        The extents, as integers or as one sequence; -1 keeps an extent.
-
-    Returns
-    -------
-    Tensor
-        A tensor on the same memory.
-
-    Examples
-    --------
-    >>> torch.tensor([[1], [2]]).expand(2, 3)
-    tensor([[1, 1, 1],
-            [2, 2, 2]])
-    """
-    return _core.t_expand(self, sizes(shape))
-
-
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """Returns `expand` to another tensor's shape.
-
-    Parameters
-    ----------
-    other : Tensor
-        The tensor whose shape the view gets.
-
-    Returns
-    -------
-    Tensor
-        A tensor on the same memory.
-
-    Examples
-    --------
-    >>> torch.tensor([1, 2]).expand_as(torch.ones(2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
-    return _core.t_expand(self, list(other.dims))
-
-
-def broadcast_to(input: Tensor, *shape: Any) -> Tensor:
-    """Returns a view in which dimensions of extent 1 are repeated, as `Tensor.expand` does.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    *shape : int or sequence of ints
-        The extents, as integers or as one sequence.
-
-    Returns
-    -------
-    Tensor
-        A tensor on the same memory.
-
-    See Also
-    --------
-    torch.broadcast_tensors, torch.broadcast_shapes
-
-    Examples
-    --------
-    >>> torch.broadcast_to(torch.tensor([1, 2]), (2, 2))
-    tensor([[1, 2],
-            [1, 2]])
-    """
-    return _core.t_expand(input, sizes(shape))
-
-
-def broadcast_shapes(*shapes: Any) -> Any:
-    """Returns the shape to which all given shapes broadcast.
-
-    Parameters
-    ----------
-    *shapes : sequence of ints
-        Sequences of extents.
-
-    Returns
-    -------
-    Size
-
-    Raises
-    ------
-    RuntimeError
-        For shapes that do not broadcast.
-
-    See Also
-    --------
-    torch.broadcast_to, torch.broadcast_tensors
-
-    Examples
-    --------
-    >>> torch.broadcast_shapes((2, 1), (3,))
-    torch.Size([2, 3])
-    """
-    try:
-        return Size(common(*(tuple(s) if not isinstance(s, int) else (s,) for s in shapes)))
-    except ValueError:
-        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape") from None
-
-
-def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Returns the tensors broadcast to one shape.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        Tensors whose shapes broadcast.
-
-    Returns
-    -------
-    tuple of Tensors
-        A tuple of views.
-
-    See Also
-    --------
-    torch.broadcast_shapes, torch.broadcast_to
-
-    Examples
-    --------
-    >>> a, b = torch.broadcast_tensors(torch.ones(2, 1), torch.ones(3))
-    >>> a.shape, b.shape
-    (torch.Size([2, 3]), torch.Size([2, 3]))
-    """
-    shape = list(broadcast_shapes(*(x.dims for x in tensors)))
-    return tuple(_core.t_expand(x, shape) for x in tensors)
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -533,6 +443,10 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     -------
     Tensor
         A tensor on the same memory.
+
+    See Also
+    --------
+    torch.narrow_copy, torch.select, torch.index_select, torch.split
 
     Examples
     --------
@@ -567,6 +481,10 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.narrow, torch.index_select, torch.select_scatter
+
     Examples
     --------
     >>> torch.select(torch.tensor([[1, 2], [3, 4]]), 1, 0)
@@ -593,6 +511,10 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    See Also
+    --------
+    torch.permute, torch.transpose
+
     Examples
     --------
     >>> torch.movedim(torch.ones(2, 3, 4), 0, -1).shape
@@ -604,83 +526,6 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     for position, dim in sorted(zip(b, a, strict=True)):
         order.insert(position, dim)
     return _core.t_permute(input, order)
-
-
-def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Returns a view of the memory with the given strides.
-
-    Parameters
-    ----------
-    input : Tensor
-        A tensor of any shape and dtype.
-    size : sequence of ints
-        The extents.
-    stride : sequence of ints
-        The strides in elements.
-    storage_offset : int, optional
-        The index of the first element, by default that of the tensor.
-
-    Returns
-    -------
-    Tensor
-        A tensor on the same memory.
-
-    Raises
-    ------
-    RuntimeError
-        If the view would not be within the memory.
-
-    Examples
-    --------
-    >>> torch.as_strided(torch.arange(4), (2, 2), (1, 1))
-    tensor([[0, 1],
-            [1, 2]])
-    """
-    start = 0 if storage_offset is None else storage_offset - input.storage_offset()
-    return _strided(input, list(size), list(stride), start)
-
-
-def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Returns a view of all windows along a dimension. The elements of a window are the last dimension.
-
-    Parameters
-    ----------
-    dimension : int
-        The dimension.
-    size : int
-        The extent of a window.
-    step : int
-        The distance of two windows.
-
-    Returns
-    -------
-    Tensor
-        A tensor on the same memory.
-
-    Raises
-    ------
-    RuntimeError
-        For a window larger than the extent, or a step that is not positive.
-
-    Examples
-    --------
-    >>> torch.arange(4).unfold(0, 2, 1)
-    tensor([[0, 1],
-            [1, 2],
-            [2, 3]])
-    """
-    if not self.ndim:
-        return unfold(self.reshape(1), dimension, size, step).reshape([size])
-    dim = wrap_dim(dimension, self.ndim)
-    n = self.dims[dim]
-    if size < 0 or step <= 0:
-        raise RuntimeError(f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0")
-    if size > n:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {n} but size is {size}")
-    shape, strides = list(self.dims), list(self.stride_tuple())
-    own = strides[dim]
-    shape[dim], strides[dim] = (n - size) // step + 1, own * step
-    return _strided(self, [*shape, size], [*strides, own])
 
 
 def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
@@ -706,6 +551,10 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     RuntimeError
         For a window larger than the extent, or a step that is not positive.
 
+    See Also
+    --------
+    torch.Tensor.unfold, torch.as_strided
+
     Examples
     --------
     >>> torch.unfold_copy(torch.arange(4), 0, 2, 2)
@@ -729,6 +578,10 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.Tensor.detach, torch.Tensor.copy_, torch.empty_like
 
     Examples
     --------
@@ -759,6 +612,10 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     -------
     Tensor
         A tensor with memory of its own.
+
+    See Also
+    --------
+    torch.narrow, torch.select
 
     Examples
     --------

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.scipy import special as _special
 from cuprous.torch import _reductions
@@ -64,6 +64,22 @@ def _summed(gradient: Tensor, operand: Tensor) -> Tensor:
     return _reductions.sum(gradient, dims, True).reshape(operand.dims) if dims else gradient
 
 
+#: Groups of related functions of `torch.special`.
+_GROUPS = (
+    "bessel_j0 bessel_j1 bessel_y0 bessel_y1", "modified_bessel_i0 modified_bessel_i1",
+    "modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1",
+    "i0 i0e i1 i1e", "erf erfc erfcx erfinv", "gammainc gammaincc gammaln digamma", "entr xlogy xlog1py",
+    "ndtr ndtri log_ndtr erf", "zeta polygamma",
+    *(f"{k}chebyshev_polynomial_t {k}chebyshev_polynomial_u {k}chebyshev_polynomial_v {k}chebyshev_polynomial_w"
+      for k in ("", "shifted_")),
+    "hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p",
+)  # fmt: skip
+
+
+def _related(name: str) -> str:
+    return related_names(name, next(group for group in _GROUPS if name in group.split()), "torch.special")
+
+
 def _documented(name: str, function: Callable[..., Tensor], summary: str, operands: str, example: str) -> Any:
     """Returns the public form of a function, for one operand or two."""
 
@@ -90,6 +106,10 @@ def _documented(name: str, function: Callable[..., Tensor], summary: str, operan
     -------
     Tensor
         A floating tensor of the shape {"that the operands broadcast to" if two else "of `input`"}.
+
+    See Also
+    --------
+    {_related(name)}
 
     Examples
     --------
@@ -174,6 +194,10 @@ def zeta(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A floating tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.special.polygamma
 
     Examples
     --------
@@ -290,6 +314,10 @@ def _family(name: str) -> Callable[..., Tensor]:
     -------
     Tensor
         A tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    {_related(name)}
 
     Examples
     --------

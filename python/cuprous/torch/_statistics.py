@@ -11,7 +11,9 @@ from cuprous._core import Tensor
 from cuprous.torch import (
     _autocast,
     _creation,
+    _cumulative,
     _diagonals,
+    _extremes,
     _indexing,
     _joining,
     _ordering,
@@ -21,7 +23,7 @@ from cuprous.torch import (
     _shape,
 )
 from cuprous.torch._args import astype, by_name, tensor_of, wrap_dim
-from cuprous.torch._pointwise import clamp
+from cuprous.torch._comparisons import clamp
 
 _map = _core.t_map
 
@@ -54,6 +56,10 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     ------
     RuntimeError
         If q is outside [0, 1], or has another dtype than the input.
+
+    See Also
+    --------
+    torch.nanquantile, torch.median, torch.kthvalue
 
     Examples
     --------
@@ -102,6 +108,10 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
     ------
     RuntimeError
         If q is outside [0, 1], or has another dtype than the input.
+
+    See Also
+    --------
+    torch.quantile, torch.nanmedian, torch.nanmean
 
     Examples
     --------
@@ -174,6 +184,10 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     tuple
         The named tuple `(values, indices)`, with an int64 index.
 
+    See Also
+    --------
+    torch.unique, torch.bincount, torch.median
+
     Examples
     --------
     >>> torch.mode(torch.tensor([3, 1, 3, 2])).values
@@ -181,12 +195,12 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """
     axis = wrap_dim(dim, input.ndim)
     if not input.ndim:
-        return _reductions.only(input)
+        return _extremes.only(input)
     x = input.detach().unsqueeze(axis)
     counts = _reductions.sum(_map("equal", x, input.detach().unsqueeze(axis + 1)), axis)
     order = _ordering.argsort(input.detach(), axis)
-    at = _reductions.argmax(_indexing.gather(counts, axis, order), axis, True)
-    return _reductions.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
+    at = _extremes.argmax(_indexing.gather(counts, axis, order), axis, True)
+    return _extremes.picked(input, _indexing.gather(order, axis, at), axis, keepdim)
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
@@ -361,6 +375,10 @@ def cov(
     RuntimeError
         For bools, more than two dimensions, or weights that do not fit.
 
+    See Also
+    --------
+    torch.corrcoef, torch.var, torch.std
+
     Examples
     --------
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -416,6 +434,10 @@ def corrcoef(input: Tensor) -> Tensor:
     Tensor
         A matrix of shape (variables, variables).
 
+    See Also
+    --------
+    torch.cov, torch.std
+
     Examples
     --------
     >>> torch.corrcoef(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
@@ -444,14 +466,18 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.logsumexp, torch.cumsum, torch.logaddexp
+
     Examples
     --------
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
-    top = _reductions.amax(input.detach(), dim, True)
+    top = _extremes.amax(input.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
-    return _map("add", _map("log", _reductions.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
+    return _map("add", _map("log", _cumulative.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
 
 
 @_autocast.policy
@@ -473,6 +499,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.norm, torch.linalg.vector_norm
 
     Examples
     --------
@@ -648,6 +678,10 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     -------
     Tensor
         A tensor without dimensions, or with `dim` the named tuple `(values, indices)`.
+
+    See Also
+    --------
+    torch.median, torch.nanquantile, torch.nanmean
 
     Examples
     --------

@@ -65,6 +65,10 @@ def stft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     RuntimeError
         For sizes that do not fit, or without `return_complex` for real signals.
 
+    See Also
+    --------
+    torch.istft, torch.fft.rfft, torch.hann_window
+
     Examples
     --------
     >>> signal = torch.ones(8)
@@ -141,6 +145,10 @@ def istft(input: Any, n_fft: int, hop_length: int | None = None, win_length: int
     ------
     RuntimeError
         If the input is not complex, or the window is zero somewhere in all windows.
+
+    See Also
+    --------
+    torch.stft, torch.fft.irfft, torch.hann_window
 
     Examples
     --------

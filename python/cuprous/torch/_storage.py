@@ -17,6 +17,10 @@ class UntypedStorage:
     tensor : Tensor
         A tensor in the memory.
 
+    See Also
+    --------
+    torch.TypedStorage, torch.Tensor.untyped_storage
+
     Examples
     --------
     >>> torch.tensor([1, 2], dtype=torch.int16).untyped_storage().nbytes()
@@ -224,6 +228,10 @@ class TypedStorage(UntypedStorage):
     ----------
     tensor : Tensor
         A tensor in the memory.
+
+    See Also
+    --------
+    torch.UntypedStorage, torch.Tensor.untyped_storage
 
     Examples
     --------

@@ -152,6 +152,10 @@ class device(Immutable):
     RuntimeError
         For an unsupported device type.
 
+    See Also
+    --------
+    torch.set_default_device, torch.get_default_device, torch.Tensor.to, torch.cuda.is_available
+
     Examples
     --------
     >>> torch.device("cuda", 0)
@@ -296,6 +300,10 @@ class Size(tuple[int, ...]):
     ----------
     iterable : iterable of ints, optional
         The extents.
+
+    See Also
+    --------
+    torch.Tensor.size, torch.numel, torch.broadcast_shapes
 
     Examples
     --------

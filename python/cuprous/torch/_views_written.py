@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cuprous._core import Tensor
-from cuprous.torch import _diagonals, _shape
+from cuprous.torch import _diagonals, _shape, _strided_views
 from cuprous.torch._args import by_name
 
 
@@ -34,6 +34,10 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.select, torch.slice_scatter, torch.diagonal_scatter
 
     Examples
     --------
@@ -68,6 +72,10 @@ def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = 
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.select_scatter, torch.diagonal_scatter, torch.as_strided_scatter
+
     Examples
     --------
     >>> torch.slice_scatter(torch.zeros(4), torch.ones(2), start=1, end=3)
@@ -98,6 +106,10 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     -------
     Tensor
         A tensor of the shape and dtype of `input`.
+
+    See Also
+    --------
+    torch.diagonal, torch.select_scatter, torch.slice_scatter
 
     Examples
     --------
@@ -130,12 +142,16 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    See Also
+    --------
+    torch.as_strided, torch.slice_scatter, torch.select_scatter
+
     Examples
     --------
     >>> torch.as_strided_scatter(torch.zeros(4), torch.ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
-    return _written(input, src, lambda x: _shape.as_strided(x, size, stride, storage_offset))
+    return _written(input, src, lambda x: _strided_views.as_strided(x, size, stride, storage_offset))
 
 
 FUNCTIONS = METHODS = by_name(select_scatter, slice_scatter, diagonal_scatter, as_strided_scatter)

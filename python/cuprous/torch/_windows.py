@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
-from cuprous.torch import _creation
+from cuprous.torch import _creation, _ranges
 from cuprous.torch._args import by_name, unsupported
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._types import DTYPES
@@ -22,7 +22,7 @@ def _positions(window_length: int, periodic: bool, dtype: Any, device: Any) -> A
     if window_length < 0:
         raise RuntimeError(f"window_length must be non-negative, got {window_length}")
     kind = DTYPES["float64"] if dtype is None or dtype.name == "float64" else DTYPES["float32"]
-    k = _creation.arange(window_length, dtype=kind, device=device)
+    k = _ranges.arange(window_length, dtype=kind, device=device)
     return k / max(window_length if periodic else window_length - 1, 1)
 
 
@@ -96,6 +96,10 @@ def _cosines(
     ------
     RuntimeError
         For a negative length.
+
+    See Also
+    --------
+    {related_names(name, "bartlett_window blackman_window hamming_window hann_window kaiser_window")}
 
     Examples
     --------

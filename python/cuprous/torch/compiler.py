@@ -73,6 +73,10 @@ def allow_in_graph(fn: T) -> T:
     -------
     callable
 
+    See Also
+    --------
+    torch.compiler.disable, torch.compiler.substitute_in_graph, torch.compile
+
     Examples
     --------
     >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
@@ -104,6 +108,10 @@ def substitute_in_graph(original_fn: Any, *, can_constant_fold_through: bool = F
     callable
         A decorator.
 
+    See Also
+    --------
+    torch.compiler.allow_in_graph, torch.compile
+
     Examples
     --------
     >>> torch.compiler.substitute_in_graph(abs)(torch.sin) is torch.sin
@@ -127,6 +135,10 @@ def reset() -> None:
 
 def cudagraph_mark_step_begin() -> None:
     """Has no effect, because repeated steps are recognized automatically.
+
+    See Also
+    --------
+    torch.compile, torch.cuda.CUDAGraph
 
     Examples
     --------
@@ -158,6 +170,10 @@ def set_stance(stance: str = "default", **options: Any) -> Any:
     -------
     context manager
         A context manager and decorator without effect.
+
+    See Also
+    --------
+    torch.compile, torch.compiler.reset
 
     Examples
     --------

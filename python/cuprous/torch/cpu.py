@@ -110,6 +110,10 @@ class Stream:
     priority : int, default -1
         Has no effect.
 
+    See Also
+    --------
+    torch.cpu.current_stream, torch.cpu.synchronize, torch.cuda.Stream
+
     Examples
     --------
     >>> stream = torch.cpu.Stream()

@@ -21,6 +21,10 @@ from cuprous.torch.nn.parameter import Parameter
 class Rearrange(RearrangeMixin, Module):
     """A layer that applies `einops.rearrange` with a pattern.
 
+    See Also
+    --------
+    torch.einops.Reduce, torch.einops.EinMix
+
     Examples
     --------
     >>> from cuprous.torch.einops import Rearrange
@@ -36,6 +40,10 @@ class Rearrange(RearrangeMixin, Module):
 class Reduce(ReduceMixin, Module):
     """A layer that applies `einops.reduce` with a pattern and a reduction.
 
+    See Also
+    --------
+    torch.einops.Rearrange, torch.einops.EinMix
+
     Examples
     --------
     >>> from cuprous.torch.einops import Reduce
@@ -50,6 +58,10 @@ class Reduce(ReduceMixin, Module):
 
 class EinMix(_EinmixMixin, Module):
     """A linear map given by an einops pattern; weight and bias are initialized uniformly.
+
+    See Also
+    --------
+    torch.einops.Rearrange, torch.einops.Reduce
 
     Examples
     --------

@@ -10,9 +10,9 @@ from cuprous._core import Tensor
 from cuprous.fft import _transforms
 from cuprous.torch import _args, _joining
 from cuprous.torch._args import wrap_dim, write_out
-from cuprous.torch._creation import arange
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._keywords import complete as _complete
+from cuprous.torch._ranges import arange
 from cuprous.torch.autograd import Function
 
 _map = _core.t_map

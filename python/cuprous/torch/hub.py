@@ -33,6 +33,10 @@ def get_dir() -> str:
     str
         A path.
 
+    See Also
+    --------
+    torch.hub.set_dir
+
     Examples
     --------
     >>> folder = torch.hub.get_dir()
@@ -47,6 +51,10 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     ----------
     d : str or path-like
         The folder.
+
+    See Also
+    --------
+    torch.hub.get_dir
 
     Examples
     --------
@@ -89,6 +97,10 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     RuntimeError
         If the checksum differs.
 
+    See Also
+    --------
+    torch.hub.download_url_to_file, torch.hub.load, torch.load
+
     Examples
     --------
     >>> torch.hub.load_state_dict_from_url("https://host/resnet18-f37072fd.pth")  # doctest: +SKIP
@@ -123,6 +135,10 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
     ------
     UnsupportedError
         Always.
+
+    See Also
+    --------
+    torch.hub.load_state_dict_from_url
 
     Examples
     --------
@@ -173,6 +189,10 @@ def list(github: str, force_reload: bool = False, skip_validation: bool = False,
     sequence of str
         A list of strings.
 
+    See Also
+    --------
+    torch.hub.help, torch.hub.load
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -208,6 +228,10 @@ def help(github: str, model: str, force_reload: bool = False, skip_validation: b
     -------
     str or None
         A string, or None.
+
+    See Also
+    --------
+    torch.hub.list, torch.hub.load
 
     Examples
     --------
@@ -266,6 +290,10 @@ def load(
         If the folder defines no such model.
     UnsupportedError
         For a repository that would be downloaded.
+
+    See Also
+    --------
+    torch.hub.list, torch.hub.help, torch.hub.load_state_dict_from_url
 
     Examples
     --------

@@ -33,6 +33,10 @@ def script(obj: T, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None, 
     object
         The object.
 
+    See Also
+    --------
+    torch.jit.trace, torch.jit.script_if_tracing, torch.compile
+
     Examples
     --------
     >>> torch.jit.script(torch.sin) is torch.sin
@@ -52,6 +56,10 @@ def script_if_tracing(fn: T) -> T:
     Returns
     -------
     callable
+
+    See Also
+    --------
+    torch.jit.script, torch.jit.trace
 
     Examples
     --------
@@ -91,6 +99,10 @@ def trace(func: T, example_inputs: Any = None, optimize: Any = None, check_trace
     callable
         The function or module.
 
+    See Also
+    --------
+    torch.jit.trace_module, torch.jit.script, torch.compile
+
     Examples
     --------
     >>> torch.jit.trace(torch.sin, torch.ones(2)) is torch.sin
@@ -116,6 +128,10 @@ def trace_module(mod: T, inputs: Any, **options: Any) -> T:
     Module
         The module.
 
+    See Also
+    --------
+    torch.jit.trace, torch.jit.script
+
     Examples
     --------
     >>> torch.jit.trace_module(nn.ReLU(), {"forward": torch.ones(2)})
@@ -130,6 +146,10 @@ def is_scripting() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.jit.script, torch.jit.script_if_tracing
 
     Examples
     --------
@@ -157,6 +177,10 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
     callable
         The function, or a decorator.
 
+    See Also
+    --------
+    torch.jit.export, torch.jit.script
+
     Examples
     --------
     >>> torch.jit.ignore(torch.sin) is torch.sin
@@ -176,6 +200,10 @@ def unused(fn: T) -> T:
     Returns
     -------
     callable
+
+    See Also
+    --------
+    torch.jit.script, torch.jit.ignore
 
     Examples
     --------
@@ -203,6 +231,10 @@ def annotate(the_type: Any, the_value: T) -> T:
     Tensor
         The value.
 
+    See Also
+    --------
+    torch.jit.Attribute, torch.jit.isinstance
+
     Examples
     --------
     >>> torch.jit.annotate(int, 5)
@@ -224,6 +256,10 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.jit.annotate, torch.jit.script
 
     Examples
     --------
@@ -248,6 +284,10 @@ def Attribute(value: T, type: Any = None) -> T:
     Tensor
         The value.
 
+    See Also
+    --------
+    torch.jit.annotate, torch.jit.script
+
     Examples
     --------
     >>> torch.jit.Attribute(5, int)
@@ -268,6 +308,10 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
     Returns
     -------
     context manager
+
+    See Also
+    --------
+    torch.jit.script, torch.jit.set_fusion_strategy
 
     Examples
     --------
@@ -294,6 +338,10 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
     Future
         A future.
 
+    See Also
+    --------
+    torch.jit.wait, torch.futures.Future
+
     Examples
     --------
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
@@ -317,6 +365,10 @@ def wait(future: Future[Any]) -> Any:
     Tensor
         The result.
 
+    See Also
+    --------
+    torch.jit.fork, torch.futures.Future
+
     Examples
     --------
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.ones(2), 1))
@@ -333,6 +385,10 @@ def enable_onednn_fusion(enabled: bool) -> None:
     enabled : bool
         Has no effect.
 
+    See Also
+    --------
+    torch.jit.onednn_fusion_enabled
+
     Examples
     --------
     >>> torch.jit.enable_onednn_fusion(True)
@@ -345,6 +401,10 @@ def onednn_fusion_enabled() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.jit.enable_onednn_fusion
 
     Examples
     --------
@@ -362,6 +422,10 @@ def set_fusion_strategy(strategy: Any) -> None:
     strategy : list of tuples
         Has no effect.
 
+    See Also
+    --------
+    torch.jit.optimized_execution, torch.jit.enable_onednn_fusion
+
     Examples
     --------
     >>> torch.jit.set_fusion_strategy([("STATIC", 2)])
@@ -370,6 +434,10 @@ def set_fusion_strategy(strategy: Any) -> None:
 
 class Error(RuntimeError):
     """The error of a script in PyTorch. It is never raised here.
+
+    See Also
+    --------
+    torch.jit.script
 
     Examples
     --------

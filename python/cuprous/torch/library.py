@@ -25,6 +25,10 @@ class CustomOpDef:
     device_types : str or sequence of str, optional
         The types of devices that it is for; None for all.
 
+    See Also
+    --------
+    torch.library.custom_op, torch.library.Library
+
     Examples
     --------
     >>> @torch.library.custom_op("docs::triple", mutates_args=())
@@ -226,6 +230,11 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
     object
         The operation.
 
+    See Also
+    --------
+    torch.library.register_autograd, torch.library.register_kernel, torch.library.register_fake,
+    torch.library.CustomOpDef
+
     Examples
     --------
     >>> @torch.library.custom_op("docs::double", mutates_args=())
@@ -273,6 +282,10 @@ def register_fake(
     callable
         The function, or a decorator.
 
+    See Also
+    --------
+    torch.library.custom_op, torch.library.register_autograd
+
     Examples
     --------
     >>> torch.library.register_fake("docs::double", torch.empty_like) is torch.empty_like
@@ -303,6 +316,10 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
     callable
         The function, or a decorator.
 
+    See Also
+    --------
+    torch.library.custom_op, torch.library.impl, torch.library.register_fake
+
     Examples
     --------
     >>> @torch.library.custom_op("docs::sevenfold", mutates_args=())
@@ -327,6 +344,10 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
     lib : Library, optional
         For PyTorch's signature; it has no effect.
 
+    See Also
+    --------
+    torch.library.custom_op, torch.library.register_kernel, torch.autograd.Function
+
     Examples
     --------
     >>> @torch.library.custom_op("docs::eightfold", mutates_args=())
@@ -348,6 +369,10 @@ class Library:
         "DEF", "FRAGMENT" or "IMPL".
     dispatch_key : str, default ""
         The device for `impl`.
+
+    See Also
+    --------
+    torch.library.define, torch.library.impl, torch.library.custom_op
 
     Examples
     --------
@@ -436,6 +461,10 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> No
     tags : sequence of str, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.library.impl, torch.library.Library, torch.library.custom_op
+
     Examples
     --------
     >>> torch.library.define("docs_lib4::twice", "(Tensor x) -> Tensor")
@@ -461,6 +490,10 @@ def impl(qualname: str, types: Any, func: Any = None, *, lib: Any = None) -> Any
     -------
     callable
         The function, or a decorator.
+
+    See Also
+    --------
+    torch.library.define, torch.library.register_kernel, torch.library.Library
 
     Examples
     --------
@@ -492,6 +525,10 @@ def wrap_triton(kernel: Any, /) -> Any:
     -------
     callable
         The kernel.
+
+    See Also
+    --------
+    torch.library.custom_op, torch.library.register_kernel
 
     Examples
     --------

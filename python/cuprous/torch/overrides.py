@@ -21,6 +21,10 @@ def is_tensor_like(inp: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.is_tensor, torch.overrides.has_torch_function
+
     Examples
     --------
     >>> torch.overrides.is_tensor_like(torch.ones(2))
@@ -40,6 +44,11 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.overrides.has_torch_function_unary, torch.overrides.has_torch_function_variadic,
+    torch.overrides.handle_torch_function
 
     Examples
     --------
@@ -61,6 +70,10 @@ def has_torch_function_unary(t: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.overrides.has_torch_function, torch.overrides.has_torch_function_variadic
+
     Examples
     --------
     >>> torch.overrides.has_torch_function_unary(torch.ones(2))
@@ -80,6 +93,10 @@ def has_torch_function_variadic(*args: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary
 
     Examples
     --------
@@ -115,6 +132,10 @@ def handle_torch_function(
     TypeError
         If no argument defines it.
 
+    See Also
+    --------
+    torch.overrides.has_torch_function
+
     Examples
     --------
     >>> class Logged:
@@ -139,6 +160,10 @@ def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     -------
     set of callables
         A set.
+
+    See Also
+    --------
+    torch.overrides.handle_torch_function, torch.overrides.has_torch_function
 
     Examples
     --------

@@ -35,6 +35,10 @@ def fork_rng(devices: Any = None, enabled: bool = True, _caller: str = "fork_rng
     -------
     context manager
 
+    See Also
+    --------
+    torch.get_rng_state, torch.set_rng_state, torch.manual_seed
+
     Examples
     --------
     >>> _ = torch.manual_seed(0)

@@ -5,7 +5,7 @@ Functions that return the same names share a class here.
 
 from __future__ import annotations
 
-from cuprous.torch._reductions import min_max, values_indices
+from cuprous.torch._extremes import min_max, values_indices
 
 #: Functions that return `(values, indices)`.
 max = min = sort = topk = kthvalue = median = nanmedian = mode = cummax = cummin = values_indices

@@ -31,6 +31,10 @@ _MAX_HEADER_SIZE = 100_000_000  # limit of the header size in the format
 class SafetensorError(Exception):
     """The error for a file that is not a valid safetensors file.
 
+    See Also
+    --------
+    torch.safetensors.safe_open, torch.safetensors.load_file
+
     Examples
     --------
     >>> from cuprous.torch import safetensors

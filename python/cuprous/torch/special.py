@@ -45,6 +45,10 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A floating tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.special.log_ndtr, torch.special.ndtri, torch.special.erf
+
     Examples
     --------
     >>> torch.special.ndtr(torch.tensor([0.0, 1.0]))
@@ -69,6 +73,10 @@ def xlog1py(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A floating tensor of the shape that the operands broadcast to.
+
+    See Also
+    --------
+    torch.special.xlogy, torch.special.entr, torch.special.log1p
 
     Examples
     --------
@@ -96,6 +104,10 @@ def multigammaln(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.special.gammaln, torch.mvlgamma
+
     Examples
     --------
     >>> torch.special.multigammaln(torch.tensor([2.0, 3.0]), 1)
@@ -118,6 +130,10 @@ def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     -------
     Tensor
         A floating tensor of the shape of `input`.
+
+    See Also
+    --------
+    torch.special.bessel_j0, torch.special.sinc
 
     Examples
     --------

@@ -3,9 +3,9 @@
 from typing import Any
 
 from cuprous._core import Tensor
+from cuprous.torch._arithmetic import round as round
 from cuprous.torch._gamma_functions import polygamma as polygamma
 from cuprous.torch._pointwise import logit as logit
-from cuprous.torch._pointwise import round as round
 from cuprous.torch._pointwise import xlogy as xlogy
 from cuprous.torch._special_functions import zeta as zeta
 

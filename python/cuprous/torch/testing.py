@@ -9,7 +9,7 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _placeholders, _pointwise, _random_numbers, _types
+from cuprous.torch import _comparisons, _creation, _placeholders, _random_numbers, _types
 from cuprous.torch._memory_format import in_format
 
 #: The tolerances (relative, absolute) of dtypes; others must be equal.
@@ -107,7 +107,7 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
         absolute = max(bound[1] for bound in bounds) if atol is None else atol
         kind = _core.t_promote_types(x.dtype_name, y.dtype_name)
         p, q = (t.detach().cpu().to(_types.DTYPES[kind]) for t in (x, y))
-        near = _pointwise.isclose(p, q, relative, absolute, equal_nan)
+        near = _comparisons.isclose(p, q, relative, absolute, equal_nan)
         if not bool(near.all()):
             wrong = ~near.numpy()
             u, v = (t.double() if not t.is_complex() else t for t in (p, q))
@@ -204,7 +204,7 @@ def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, 
     else:
         result = _random_numbers.randint(int(least), int(most), tuple(extents), device=device).to(dtype)
     if exclude_zero:
-        result = _pointwise.where(result == 0, _creation.ones_like(result), result)
+        result = _comparisons.where(result == 0, _creation.ones_like(result), result)
     if noncontiguous and result.numel() > 1:
         result = result.repeat_interleave(2, -1)[..., ::2]
     return in_format(result, memory_format).requires_grad_(requires_grad)

@@ -22,7 +22,12 @@ from cuprous.torchvision._pillow import image, pillow
 
 
 class VisionDataset(Dataset[tuple[Any, Any]]):
-    """The base class of image data sets: a folder, and the transforms of images and targets."""
+    """The base class of image data sets: a folder, and the transforms of images and targets.
+
+    See Also
+    --------
+    torchvision.datasets.DatasetFolder, torch.utils.data.Dataset
+    """
 
     def __init__(self, root: Any = None, transforms: Any = None, transform: Callable[[Any], Any] | None = None,
                  target_transform: Callable[[Any], Any] | None = None) -> None:  # fmt: skip
@@ -66,7 +71,12 @@ def read_idx(path: Path) -> np.ndarray[Any, Any]:
 
 
 class MNIST(VisionDataset):
-    """Handwritten digits (LeCun et al., 1998): 28 x 28 gray images from `root/MNIST/raw`, optionally gzipped."""
+    """Handwritten digits (LeCun et al., 1998): 28 x 28 gray images from `root/MNIST/raw`, optionally gzipped.
+
+    See Also
+    --------
+    torchvision.datasets.FashionMNIST, torchvision.datasets.KMNIST
+    """
 
     classes = ("0 - zero", "1 - one", "2 - two", "3 - three", "4 - four", "5 - five", "6 - six", "7 - seven",
                "8 - eight", "9 - nine")  # fmt: skip
@@ -117,13 +127,23 @@ class MNIST(VisionDataset):
 
 
 class FashionMNIST(MNIST):
-    """Articles of clothing (Xiao, Rasul and Vollgraf, 2017), from `root/FashionMNIST/raw`."""
+    """Articles of clothing (Xiao, Rasul and Vollgraf, 2017), from `root/FashionMNIST/raw`.
+
+    See Also
+    --------
+    torchvision.datasets.MNIST, torchvision.datasets.KMNIST
+    """
 
     classes = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 
 
 class KMNIST(MNIST):
-    """Cursive Japanese characters (Clanuwat et al., 2018), from `root/KMNIST/raw`."""
+    """Cursive Japanese characters (Clanuwat et al., 2018), from `root/KMNIST/raw`.
+
+    See Also
+    --------
+    torchvision.datasets.MNIST, torchvision.datasets.FashionMNIST
+    """
 
     classes = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
 
@@ -144,7 +164,12 @@ class _Arrays(pickle.Unpickler):
 
 
 class CIFAR10(VisionDataset):
-    """Small color images of ten classes (Krizhevsky, 2009): 32 x 32 pixels, from the folder of the Python version."""
+    """Small color images of ten classes (Krizhevsky, 2009): 32 x 32 pixels, from the folder of the Python version.
+
+    See Also
+    --------
+    torchvision.datasets.CIFAR100, torchvision.datasets.MNIST
+    """
 
     base_folder = "cifar-10-batches-py"
     _train = tuple(f"data_batch_{k}" for k in range(1, 6))
@@ -182,7 +207,12 @@ class CIFAR10(VisionDataset):
 
 
 class CIFAR100(CIFAR10):
-    """CIFAR-10's counterpart with a hundred classes."""
+    """CIFAR-10's counterpart with a hundred classes.
+
+    See Also
+    --------
+    torchvision.datasets.CIFAR10
+    """
 
     base_folder = "cifar-100-python"
     _train, _test, _meta, _labels = ("train",), ("test",), ("meta", "fine_label_names"), "fine_labels"
@@ -232,7 +262,12 @@ def default_loader(path: str) -> Any:
 
 
 class DatasetFolder(VisionDataset):
-    """Files in one folder per class."""
+    """Files in one folder per class.
+
+    See Also
+    --------
+    torchvision.datasets.ImageFolder, torchvision.datasets.VisionDataset
+    """
 
     def __init__(self, root: Any, loader: Callable[[str], Any], extensions: tuple[str, ...] | None = None,
                  transform: Any = None, target_transform: Any = None, is_valid_file: Any = None,
@@ -266,7 +301,12 @@ class DatasetFolder(VisionDataset):
 
 
 class ImageFolder(DatasetFolder):
-    """Images in one folder per class, such as `root/dog/x.png`."""
+    """Images in one folder per class, such as `root/dog/x.png`.
+
+    See Also
+    --------
+    torchvision.datasets.DatasetFolder, torchvision.datasets.ImageNet
+    """
 
     def __init__(self, root: Any, transform: Any = None, target_transform: Any = None,
                  loader: Callable[[str], Any] = default_loader, is_valid_file: Any = None,
@@ -282,6 +322,10 @@ class ImageNet(ImageFolder):
     ------
     RuntimeError
         If the folder does not exist: archives are not unpacked.
+
+    See Also
+    --------
+    torchvision.datasets.ImageFolder
     """
 
     def __init__(self, root: str | Path, split: str = "train", **options: Any) -> None:

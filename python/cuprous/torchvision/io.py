@@ -17,6 +17,10 @@ from cuprous.torchvision import _pillow
 class ImageReadMode(enum.Enum):
     """The channels of an image: as in the file, or converted.
 
+    See Also
+    --------
+    torchvision.io.read_image
+
     Examples
     --------
     >>> io.ImageReadMode.RGB.name
@@ -49,6 +53,10 @@ def read_image(path: str | Path, mode: Any = ImageReadMode.UNCHANGED, apply_exif
         A member of `ImageReadMode`, or its name.
     apply_exif_orientation : bool, default False
         Turn the image as its EXIF data say.
+
+    See Also
+    --------
+    torchvision.io.ImageReadMode
     """
     image = _pillow.pillow().open(path)
     if apply_exif_orientation:

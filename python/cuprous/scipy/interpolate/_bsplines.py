@@ -47,6 +47,11 @@ class BSpline:
     ValueError
         For inconsistent shapes, and decreasing knots.
 
+    See Also
+    --------
+    scipy.interpolate.make_interp_spline, scipy.interpolate.make_lsq_spline, scipy.interpolate.NdBSpline,
+    scipy.interpolate.PPoly
+
     Examples
     --------
     >>> line = cp.scipy.interpolate.BSpline([0.0, 0.0, 1.0, 1.0], [2.0, 4.0], 1)

@@ -47,6 +47,10 @@ class interp1d:
     ValueError
         For inconsistent or too few points, and evaluation outside their range with `bounds_error`.
 
+    See Also
+    --------
+    scipy.interpolate.CubicSpline, scipy.interpolate.PchipInterpolator, scipy.interpolate.make_interp_spline, interp
+
     Examples
     --------
     >>> f = cp.scipy.interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 10.0, 40.0])

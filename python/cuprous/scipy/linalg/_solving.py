@@ -28,6 +28,10 @@ from cuprous.linalg._solving import solve
 class LinAlgWarning(RuntimeWarning):
     """The warning for a matrix that is singular, or nearly so.
 
+    See Also
+    --------
+    linalg.LinAlgError, linalg.solve
+
     Examples
     --------
     >>> issubclass(cp.scipy.linalg.LinAlgWarning, RuntimeWarning)

@@ -198,6 +198,10 @@ def max_len_seq(nbits: Any, state: Any = None, length: Any = None, taps: Any = N
     ImportError
         If SciPy is not installed.
 
+    See Also
+    --------
+    scipy.signal.chirp, scipy.signal.unit_impulse
+
     Examples
     --------
     >>> cp.scipy.signal.max_len_seq(3)[0]
@@ -235,6 +239,10 @@ def place_poles(A: Any, B: Any, poles: Any, method: str = "YT", rtol: float = 0.
         For arguments that SciPy refuses.
     ImportError
         If SciPy is not installed.
+
+    See Also
+    --------
+    scipy.signal.StateSpace
 
     Examples
     --------

@@ -246,6 +246,10 @@ def gauss_spline(x: Any, n: int) -> ndarray:
     ndarray
         An array of the shape of `x`.
 
+    See Also
+    --------
+    scipy.interpolate.BSpline, scipy.signal.windows.gaussian
+
     Examples
     --------
     >>> cp.scipy.signal.gauss_spline([0.0, 1.0], 3)

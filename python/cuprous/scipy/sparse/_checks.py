@@ -23,6 +23,10 @@ FORMATS = {
 class SparseWarning(Warning):
     """Something about sparse matrices.
 
+    See Also
+    --------
+    scipy.sparse.SparseEfficiencyWarning
+
     Examples
     --------
     >>> issubclass(cp.scipy.sparse.SparseWarning, Warning)
@@ -45,6 +49,10 @@ def check_swap(axes: Any) -> None:
 
 class SparseEfficiencyWarning(SparseWarning):
     """Something that costs more than it looks.
+
+    See Also
+    --------
+    scipy.sparse.SparseWarning
 
     Examples
     --------

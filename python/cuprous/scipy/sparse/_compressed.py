@@ -63,6 +63,10 @@ class Compressed(Arithmetic):
     ValueError
         For invalid index arrays, whose check waits for the device, and for unsupported shapes and dtypes.
 
+    See Also
+    --------
+    scipy.sparse.coo_array, scipy.sparse.dia_array, scipy.sparse.block_array
+
     Examples
     --------
     >>> a = cp.scipy.sparse.csr_matrix(([5, 6, 7], ([0, 0, 1], [0, 2, 1])), shape=(2, 3))

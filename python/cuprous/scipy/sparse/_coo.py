@@ -42,6 +42,10 @@ class Coordinates(Arithmetic):
     ValueError
         For positions outside the shape, whose check waits for the device, and for unsupported shapes and dtypes.
 
+    See Also
+    --------
+    scipy.sparse.csr_array, scipy.sparse.csc_array, scipy.sparse.dia_array
+
     Examples
     --------
     >>> a = cp.scipy.sparse.coo_matrix(([5, 6], ([0, 1], [1, 0])), shape=(2, 2))

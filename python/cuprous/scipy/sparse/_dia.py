@@ -42,6 +42,10 @@ class Diagonals(Arithmetic):
     ValueError
         For offsets that occur twice, whose check waits for the device, and for unsupported shapes and dtypes.
 
+    See Also
+    --------
+    scipy.sparse.diags_array, scipy.sparse.csr_array, scipy.sparse.coo_array
+
     Examples
     --------
     >>> a = cp.scipy.sparse.dia_matrix(([[1, 2, 3], [4, 5, 6]], [0, -1]), shape=(3, 3))

@@ -94,6 +94,10 @@ def find(A: Any) -> tuple[ndarray, ndarray, ndarray]:
     tuple of ndarrays
         A tuple of three arrays.
 
+    See Also
+    --------
+    scipy.sparse.coo_array, scipy.sparse.coo_matrix
+
     Examples
     --------
     >>> cp.scipy.sparse.find(cp.scipy.sparse.eye(2))

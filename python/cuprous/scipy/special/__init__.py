@@ -44,6 +44,10 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     ndarray
         An array of the common shape.
 
+    See Also
+    --------
+    scipy.special.zetac, scipy.special.polygamma
+
     Examples
     --------
     >>> cp.special.zeta([2.0, 3.0])

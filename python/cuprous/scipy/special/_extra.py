@@ -108,6 +108,10 @@ def diric(x: Any, n: int) -> ndarray:
     ndarray
         An array of the shape of `x`.
 
+    See Also
+    --------
+    scipy.special.sinc
+
     Examples
     --------
     >>> cp.special.diric([0.0, 1.0], 3)
@@ -151,6 +155,10 @@ Raises
 TypeError
     For complex numbers.
 
+See Also
+--------
+{related}
+
 Examples
 --------
 >>> first, second = cp.special.{name}([{values}])
@@ -160,14 +168,16 @@ Examples
 sici = _pair(
     SpecialFunction("sici", 1, _integrals.si, ""), SpecialFunction("sici", 1, _integrals.ci, ""), "sici",
     _PAIR.format(
-        name="sici", values="1.0, 2.0", result="array([0.94608307, 1.60541298])",
+        name="sici", related="scipy.special.shichi, scipy.special.expi",
+        values="1.0, 2.0", result="array([0.94608307, 1.60541298])",
         what="sine and cosine integrals Si(x) and Ci(x), for x < 0 the real part of Ci",
     ),
 )  # fmt: skip
 shichi = _pair(
     SpecialFunction("shichi", 1, _integrals.shi, ""), SpecialFunction("shichi", 1, _integrals.chi, ""), "shichi",
     _PAIR.format(
-        name="shichi", values="1.0, 2.0", result="array([1.05725088, 2.50156743])",
+        name="shichi", related="scipy.special.sici, scipy.special.expi",
+        values="1.0, 2.0", result="array([1.05725088, 2.50156743])",
         what="hyperbolic sine and cosine integrals Shi(x) and Chi(x), for x < 0 the real part of Chi",
     ),
 )  # fmt: skip
@@ -175,7 +185,8 @@ fresnel = _pair(
     SpecialFunction("fresnel", 1, _integrals.fresnel_sine, ""),
     SpecialFunction("fresnel", 1, _integrals.fresnel_cosine, ""), "fresnel",
     _PAIR.format(
-        name="fresnel", values="0.0, 1.0", result="array([0.        , 0.43825915])",
+        name="fresnel", related="scipy.special.sici, scipy.special.erf",
+        values="0.0, 1.0", result="array([0.        , 0.43825915])",
         what="Fresnel integrals S(x) and C(x), of the sine and cosine of pi t²/2 from 0 to x",
     ),
 )  # fmt: skip

@@ -41,6 +41,10 @@ code : callable
 doc : str
     The summary of the docstring.
 
+See Also
+--------
+ufunc
+
 Examples
 --------
 >>> cp.special.erf.nin

@@ -111,18 +111,29 @@ def _double(value: Any) -> ndarray:
     return a if a.dtype_name == "float64" else _core.cast(a, "float64")
 
 
-#: An example of each distribution: values and parameters of `cdf`, and the representation of what it returns.
+#: An example of each distribution, values and parameters of `cdf` and the representation of what it returns, and
+#: related names.
 _EXAMPLES = {
-    "norm": ("[0.0, 1.96]", "array([0.5      , 0.9750021])"),
-    "expon": ("[1.0, 2.0]", "array([0.63212056, 0.86466472])"),
-    "uniform": ("[0.25, 2.0]", "array([0.25, 1.  ])"),
-    "logistic": ("[0.0, 1.0]", "array([0.5       , 0.73105858])"),
-    "cauchy": ("[0.0, 1.0]", "array([0.5 , 0.75])"),
-    "t": ("[0.0, 2.0], 5", "array([0.5       , 0.94903026])"),
-    "chi2": ("[1.0, 5.0], 3", "array([0.19874804, 0.82820286])"),
-    "gamma": ("[1.0, 3.0], 2.0", "array([0.26424112, 0.80085173])"),
-    "beta": ("[0.25, 0.5], 2.0, 3.0", "array([0.26171875, 0.6875    ])"),
-    "f": ("[0.5, 1.0], 2, 5", "array([0.36606185, 0.56879885])"),
+    "norm": ("[0.0, 1.96]", "array([0.5      , 0.9750021])",
+        "scipy.special.ndtr, scipy.special.ndtri, scipy.stats.t, random.normal"),
+    "expon": ("[1.0, 2.0]", "array([0.63212056, 0.86466472])",
+        "scipy.stats.gamma, random.exponential"),
+    "uniform": ("[0.25, 2.0]", "array([0.25, 1.  ])",
+        "scipy.stats.beta, random.uniform"),
+    "logistic": ("[0.0, 1.0]", "array([0.5       , 0.73105858])",
+        "scipy.special.expit, scipy.special.logit, random.logistic"),
+    "cauchy": ("[0.0, 1.0]", "array([0.5 , 0.75])",
+        "scipy.stats.t, random.standard_cauchy"),
+    "t": ("[0.0, 2.0], 5", "array([0.5       , 0.94903026])",
+        "scipy.special.stdtr, scipy.special.stdtrit, scipy.stats.norm, random.standard_t"),
+    "chi2": ("[1.0, 5.0], 3", "array([0.19874804, 0.82820286])",
+        "scipy.special.chdtr, scipy.special.chdtri, scipy.stats.gamma, random.chisquare"),
+    "gamma": ("[1.0, 3.0], 2.0", "array([0.26424112, 0.80085173])",
+        "scipy.special.gammainc, scipy.special.gammaincinv, scipy.stats.chi2, random.gamma"),
+    "beta": ("[0.25, 0.5], 2.0, 3.0", "array([0.26171875, 0.6875    ])",
+        "scipy.special.betainc, scipy.special.betaincinv, random.beta"),
+    "f": ("[0.5, 1.0], 2, 5", "array([0.36606185, 0.56879885])",
+        "scipy.special.fdtr, scipy.special.fdtri, scipy.stats.chi2, random.f"),
 }  # fmt: skip
 _DOC = """{doc}
 
@@ -145,6 +156,10 @@ Raises
 ------
 TypeError
     For missing or unknown parameters.
+
+See Also
+--------
+{related}
 
 Examples
 --------
@@ -170,9 +185,9 @@ class Distribution:
 
     def __init__(self, name: str, row: _Row) -> None:
         self.name, self._row = name, row
-        values, result = _EXAMPLES[name]
+        values, result, related = _EXAMPLES[name]
         names = ", ".join(f"`{word}`" for word in [*row.shapes.split(), "loc", "scale"])
-        self.__doc__ = _DOC.format(doc=row.doc, names=names, name=name, values=values, result=result)
+        self.__doc__ = _DOC.format(doc=row.doc, names=names, name=name, values=values, result=result, related=related)
         self.shapes = ", ".join(row.shapes.split()) or None
         self.numargs = len(row.shapes.split())
 

@@ -67,6 +67,10 @@ def entropy(
     ValueError
         For a base that is not positive.
 
+    See Also
+    --------
+    scipy.special.rel_entr, scipy.special.kl_div
+
     Examples
     --------
     >>> cp.scipy.stats.entropy([0.5, 0.5])

@@ -25,6 +25,10 @@ def is_autocast_available(device_type: str) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.amp.autocast
+
     Examples
     --------
     >>> torch.amp.is_autocast_available("cpu")
@@ -88,6 +92,10 @@ def get_autocast_cpu_dtype() -> _types.dtype:
     -------
     dtype
 
+    See Also
+    --------
+    torch.get_autocast_gpu_dtype, torch.get_autocast_dtype, torch.autocast
+
     Examples
     --------
     >>> torch.get_autocast_cpu_dtype()
@@ -103,6 +111,10 @@ def get_autocast_gpu_dtype() -> _types.dtype:
     -------
     dtype
 
+    See Also
+    --------
+    torch.get_autocast_cpu_dtype, torch.get_autocast_dtype, torch.autocast
+
     Examples
     --------
     >>> torch.get_autocast_gpu_dtype()
@@ -117,6 +129,10 @@ def is_autocast_cpu_enabled() -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.is_autocast_enabled, torch.autocast, torch.get_autocast_cpu_dtype
 
     Examples
     --------
@@ -216,6 +232,10 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
     callable
         The method, or a decorator.
 
+    See Also
+    --------
+    torch.amp.custom_bwd, torch.amp.autocast, torch.autograd.Function
+
     Examples
     --------
     >>> class Double(torch.autograd.Function):
@@ -256,6 +276,10 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     -------
     callable
         The method, or a decorator.
+
+    See Also
+    --------
+    torch.amp.custom_fwd, torch.amp.autocast, torch.autograd.Function
 
     Examples
     --------

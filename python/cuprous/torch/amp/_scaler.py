@@ -32,6 +32,10 @@ class GradScaler:
     enabled : bool, default True
         Whether there is a scale; the methods pass values on otherwise.
 
+    See Also
+    --------
+    torch.amp.autocast
+
     Examples
     --------
     >>> x = torch.tensor([3.0], requires_grad=True)

@@ -135,6 +135,10 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) 
     -------
     Tensor
 
+    See Also
+    --------
+    torch.tensor, torch.Tensor.requires_grad_
+
     Examples
     --------
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True).requires_grad

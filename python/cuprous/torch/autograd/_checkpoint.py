@@ -54,6 +54,10 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
     RuntimeError
         In the backward pass, if the second call gives results of other shapes.
 
+    See Also
+    --------
+    torch.utils.checkpoint.checkpoint_sequential, torch.autograd.graph.save_on_cpu
+
     Examples
     --------
     >>> x = torch.ones(2, requires_grad=True)
@@ -113,6 +117,10 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     -------
     Tensor
         The result of the last module.
+
+    See Also
+    --------
+    torch.utils.checkpoint.checkpoint, torch.nn.Sequential
 
     Examples
     --------

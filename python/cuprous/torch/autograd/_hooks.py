@@ -14,6 +14,10 @@ class RemovableHandle:
     remove_hook : callable
         The function that removes it.
 
+    See Also
+    --------
+    torch.nn.Module.register_forward_hook, torch.Tensor.register_hook
+
     Examples
     --------
     >>> x = torch.ones(2, requires_grad=True)

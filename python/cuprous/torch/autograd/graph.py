@@ -29,6 +29,10 @@ def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator
     -------
     context manager
 
+    See Also
+    --------
+    torch.autograd.graph.saved_tensors_hooks, torch.utils.checkpoint.checkpoint
+
     Examples
     --------
     >>> with torch.autograd.graph.save_on_cpu():
@@ -49,6 +53,10 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     Returns
     -------
     context manager
+
+    See Also
+    --------
+    torch.autograd.graph.saved_tensors_hooks, torch.autograd.graph.save_on_cpu
 
     Examples
     --------
@@ -81,6 +89,10 @@ def register_multi_grad_hook(
     ------
     ValueError
         For another mode.
+
+    See Also
+    --------
+    torch.Tensor.register_hook, torch.Tensor.register_post_accumulate_grad_hook
 
     Examples
     --------
@@ -122,6 +134,10 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     ----------
     tensor : Tensor or iterable of Tensors
         The tensors.
+
+    See Also
+    --------
+    torch.autograd.graph.Node
 
     Examples
     --------

@@ -348,6 +348,10 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.cuda.get_device_capability, torch.cuda.get_device_properties
+
     Examples
     --------
     >>> if torch.cuda.is_available():

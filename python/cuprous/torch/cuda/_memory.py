@@ -268,6 +268,10 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 def empty_cache() -> None:
     """Returns the cached memory of the pools to the GPUs.
 
+    See Also
+    --------
+    torch.cuda.memory_allocated, torch.cuda.memory_reserved
+
     Examples
     --------
     >>> torch.cuda.empty_cache()

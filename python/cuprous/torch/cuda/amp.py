@@ -19,6 +19,10 @@ class autocast(amp.autocast):
     cache_enabled : bool, default True
         Has no effect.
 
+    See Also
+    --------
+    torch.amp.autocast, torch.cuda.amp.GradScaler
+
     Examples
     --------
     >>> with torch.cuda.amp.autocast(enabled=False):
@@ -44,6 +48,10 @@ class GradScaler(amp.GradScaler):
         The number of successful steps after which the scale grows.
     enabled : bool, default True
         Whether there is a scale.
+
+    See Also
+    --------
+    torch.amp.GradScaler, torch.cuda.amp.autocast
 
     Examples
     --------
@@ -71,6 +79,10 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
     callable
         The method, or a decorator.
 
+    See Also
+    --------
+    torch.amp.custom_fwd, torch.cuda.amp.custom_bwd
+
     Examples
     --------
     >>> decorator = torch.cuda.amp.custom_fwd(cast_inputs=torch.float32)
@@ -90,6 +102,10 @@ def custom_bwd(bwd: Any = None) -> Any:
     -------
     callable
         The method, or a decorator.
+
+    See Also
+    --------
+    torch.amp.custom_bwd, torch.cuda.amp.custom_fwd
 
     Examples
     --------

@@ -28,6 +28,10 @@ def range_push(msg: str) -> int:
     int
         Its nesting level, from 0.
 
+    See Also
+    --------
+    torch.cuda.nvtx.range_pop, torch.cuda.nvtx.range
+
     Examples
     --------
     >>> level = torch.cuda.nvtx.range_push("step")
@@ -44,6 +48,10 @@ def range_pop() -> int:
     -------
     int
         Its nesting level, from 0.
+
+    See Also
+    --------
+    torch.cuda.nvtx.range_push, torch.cuda.nvtx.range
 
     Examples
     --------
@@ -67,6 +75,10 @@ def range_start(msg: str) -> int:
     int
         The range's number.
 
+    See Also
+    --------
+    torch.cuda.nvtx.range_end, torch.cuda.nvtx.range_push
+
     Examples
     --------
     >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
@@ -82,6 +94,10 @@ def range_end(range_id: int) -> None:
     range_id : int
         Its number.
 
+    See Also
+    --------
+    torch.cuda.nvtx.range_start
+
     Examples
     --------
     >>> torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
@@ -96,6 +112,10 @@ def mark(msg: str) -> None:
     ----------
     msg : str
         The text.
+
+    See Also
+    --------
+    torch.cuda.nvtx.range, torch.cuda.nvtx.range_push
 
     Examples
     --------
@@ -120,6 +140,10 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
     Returns
     -------
     context manager
+
+    See Also
+    --------
+    torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop, torch.cuda.nvtx.mark
 
     Examples
     --------

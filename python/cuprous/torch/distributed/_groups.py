@@ -48,7 +48,12 @@ class _NonMember:
 
 
 class GroupMember:
-    """What stands for the group of all ranks, and for no group."""
+    """What stands for the group of all ranks, and for no group.
+
+    See Also
+    --------
+    torch.distributed.group, torch.distributed.new_group
+    """
 
     NON_GROUP_MEMBER: Any = _NonMember()
 
@@ -115,6 +120,10 @@ def is_initialized() -> bool:
 
 def is_torchelastic_launched() -> bool:
     """Returns True if a launcher such as `python -m cuprous.run` started this process.
+
+    See Also
+    --------
+    torch.distributed.is_initialized, torch.distributed.is_available
 
     Examples
     --------
@@ -485,6 +494,10 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     ------
     RuntimeError
         If neither is known.
+
+    See Also
+    --------
+    torch.distributed.get_rank
     """
     launched = _rendezvous.local_rank()
     if launched is not None:

@@ -34,6 +34,10 @@ def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 
     ------
     ValueError
         If the tensor is not contiguous, or `dst` is this rank.
+
+    See Also
+    --------
+    torch.distributed.irecv, torch.distributed.send, torch.distributed.batch_isend_irecv
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "isend")
@@ -50,6 +54,10 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
     ------
     ValueError
         If the tensor is not contiguous, or `src` is this rank.
+
+    See Also
+    --------
+    torch.distributed.isend, torch.distributed.recv, torch.distributed.batch_isend_irecv
     """
     check_tensor(tensor, "tensor")
     member = member_of(group, "irecv")
@@ -60,7 +68,12 @@ def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 
 
 
 def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None) -> None:
-    """Sends a tensor to rank `dst`."""
+    """Sends a tensor to rank `dst`.
+
+    See Also
+    --------
+    torch.distributed.recv, torch.distributed.isend, torch.distributed.send_object_list
+    """
     check_tensor(tensor, "tensor")
     work = isend(tensor.contiguous(), dst, group, tag, group_dst)
     if work is not None:
@@ -69,7 +82,12 @@ def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0
 
 def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None) -> int:
     """Receives a tensor of the same size and dtype from rank `src`, or from any. Returns the sender's rank; -1 if this
-    process is not in the group."""
+    process is not in the group.
+
+    See Also
+    --------
+    torch.distributed.send, torch.distributed.irecv, torch.distributed.recv_object_list
+    """
     check_tensor(tensor, "tensor")
     staged = tensor.contiguous()
     work = irecv(staged, src, group, tag, group_src)
@@ -101,6 +119,10 @@ class P2POp:
         Messages match by tag.
     group_peer : int, optional
         The other rank in the group.
+
+    See Also
+    --------
+    torch.distributed.batch_isend_irecv, torch.distributed.isend, torch.distributed.irecv
 
     Examples
     --------
@@ -135,6 +157,10 @@ def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     ------
     ValueError
         If the list is empty or has something else.
+
+    See Also
+    --------
+    torch.distributed.P2POp, torch.distributed.isend, torch.distributed.irecv
     """
     if not p2p_op_list or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")

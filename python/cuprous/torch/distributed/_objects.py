@@ -279,7 +279,12 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
 
 def send_object_list(object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None,
                      group_dst: int | None = None, *, allow_pickle: bool = False) -> None:  # fmt: skip
-    """Sends the objects in a list to rank `dst`. See `all_gather_object`."""
+    """Sends the objects in a list to rank `dst`. See `all_gather_object`.
+
+    See Also
+    --------
+    torch.distributed.recv_object_list, torch.distributed.send
+    """
     _check_device("send_object_list", device)
     data = _encode(list(object_list), allow_pickle)
     member = _members(group, "send_object_list")
@@ -292,7 +297,12 @@ def send_object_list(object_list: list[Any], dst: int | None = None, group: Any 
 def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
                      group_src: int | None = None, *, allow_pickle: bool = False) -> int:  # fmt: skip
     """Receives objects into a list from rank `src`, or from any. Returns the sender's rank. See
-    `all_gather_object`."""
+    `all_gather_object`.
+
+    See Also
+    --------
+    torch.distributed.send_object_list, torch.distributed.recv
+    """
     _check_device("recv_object_list", device)
     member = _members(group, "recv_object_list")
     if member is None:

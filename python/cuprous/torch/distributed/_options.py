@@ -49,6 +49,10 @@ class Backend(str):
     """The name of a backend: "ring" (PyTorch's name "gloo" means it as well) or "mpi" for tensors on the CPU, "nccl"
     for tensors on GPUs.
 
+    See Also
+    --------
+    torch.distributed.get_backend, torch.distributed.init_process_group
+
     Examples
     --------
     >>> dist.Backend("GLOO")

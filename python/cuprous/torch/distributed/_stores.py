@@ -22,6 +22,10 @@ def _bytes(value: str | bytes) -> bytes:
 class QueueEmptyError(DistStoreError):
     """A queue of a store has no value.
 
+    See Also
+    --------
+    torch.distributed.DistError
+
     Examples
     --------
     >>> try:

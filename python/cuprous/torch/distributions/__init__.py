@@ -39,17 +39,19 @@ from cuprous.torch.distributions._mixed import (
     OneHotCategoricalStraightThrough,
     VonMises,
 )
-from cuprous.torch.distributions._transformed import (
+from cuprous.torch.distributions._relaxed import (
     ExpRelaxedCategorical,
+    LogitRelaxedBernoulli,
+    RelaxedBernoulli,
+    RelaxedOneHotCategorical,
+)
+from cuprous.torch.distributions._transformed import (
     HalfCauchy,
     InverseGamma,
     Kumaraswamy,
     LogisticNormal,
-    LogitRelaxedBernoulli,
     LogNormal,
     Pareto,
-    RelaxedBernoulli,
-    RelaxedOneHotCategorical,
     TransformedDistribution,
     Weibull,
 )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _random_numbers, _reductions, _shape
+from cuprous.torch import _broadcasting, _random_numbers, _reductions
 from cuprous.torch._creation import tensor
 from cuprous.torch._types import Size
 from cuprous.torch.autograd import grad
@@ -40,7 +40,7 @@ def common(*parameters: Any) -> list[Tensor]:
         ]
     else:
         made = [tensor(float(p)) for p in parameters]
-    return list(_shape.broadcast_tensors(*made))
+    return list(_broadcasting.broadcast_tensors(*made))
 
 
 def unit(shape: Sequence[int], like: Tensor) -> Tensor:

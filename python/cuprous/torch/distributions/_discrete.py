@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _reductions, _sampling, _shape
+from cuprous.torch import _broadcasting, _extremes, _indexing, _reductions, _sampling, _softmax
 from cuprous.torch._args import zeros_like
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._ordering import on_array_device
-from cuprous.torch._pointwise import clamp, xlogy
+from cuprous.torch._pointwise import xlogy
 from cuprous.torch._random_numbers import default_generator
 from cuprous.torch._statistics import poisson
 from cuprous.torch.distributions import constraints
@@ -74,7 +75,7 @@ class Categorical(Distribution):
         if probs is not None:
             self.probs = probs / _reductions.sum(probs, -1, True)
         else:
-            self.logits = given - _reductions.logsumexp(given, -1, True)
+            self.logits = given - _softmax.logsumexp(given, -1, True)
             self.probs = _map("exp", self.logits)
         self._num_events = given.dims[-1]
         super().__init__(given.dims[:-1], (), validate_args)
@@ -101,7 +102,7 @@ class Categorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        shape = _shape.broadcast_shapes(value.dims, self.batch_shape)
+        shape = _broadcasting.broadcast_shapes(value.dims, self.batch_shape)
         logits = self.logits.expand([*shape, self._num_events])
         index = _core.t_cast(value, "int64").expand(shape).unsqueeze(-1)
         return _indexing.gather(logits, -1, index).squeeze(-1)
@@ -113,7 +114,7 @@ class Categorical(Distribution):
     @property
     def mode(self) -> Tensor:
         """The most probable class."""
-        return _reductions.argmax(self.probs, -1)
+        return _extremes.argmax(self.probs, -1)
 
     @property
     def mean(self) -> Tensor:
@@ -209,7 +210,7 @@ class OneHotCategorical(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        return self._categorical.log_prob(_reductions.argmax(value, -1))
+        return self._categorical.log_prob(_extremes.argmax(value, -1))
 
     def entropy(self) -> Tensor:
         return self._categorical.entropy()
@@ -284,7 +285,7 @@ class Bernoulli(_BinaryOutcome, ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        logits, value = _shape.broadcast_tensors(self.logits, value)
+        logits, value = _broadcasting.broadcast_tensors(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
@@ -523,7 +524,7 @@ class Binomial(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        probs, count = (_shape.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
+        probs, count = (_broadcasting.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
         return _core.t_cast(_binomial(probs, count), self.probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _joining, _random_numbers, _reductions, _shape
+from cuprous.torch import _broadcasting, _extremes, _joining, _random_numbers, _reductions
 from cuprous.torch._args import astype
 from cuprous.torch._ordering import on_array_device
 from cuprous.torch.autograd import Function
@@ -117,7 +117,7 @@ class Gamma(ExponentialFamily):
         super().__init__(self.concentration.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return standard_gamma(_shape.broadcast_to(self.concentration, self._extended(sample_shape))) / self.rate
+        return standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended(sample_shape))) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -254,7 +254,7 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        chi2 = 2 * standard_gamma(_shape.broadcast_to(self.df * 0.5, shape))
+        chi2 = 2 * standard_gamma(_broadcasting.broadcast_to(self.df * 0.5, shape))
         return self.loc + self.scale * normal(shape, self.df) * _map("rsqrt", chi2 / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -325,7 +325,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.dims[:-1], concentration.dims[-1:], validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        parts = standard_gamma(_shape.broadcast_to(self.concentration, self._extended(sample_shape)))
+        parts = standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended(sample_shape)))
         return parts / _reduce(parts, -1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -345,7 +345,7 @@ class Dirichlet(ExponentialFamily):
         """The value of the highest density; a vertex if all parameters are below 1."""
         less = _map("maximum", self.concentration - 1, 0)
         mode = less / _reduce(less, -1, keepdim=True)
-        vertex = _map("equal", _reductions.argmax(mode, -1, keepdim=True),
+        vertex = _map("equal", _extremes.argmax(mode, -1, keepdim=True),
                       _core.t_iota([mode.dims[-1]], [1], 0, mode.device_name))  # fmt: skip
         return _map("where", (self.concentration < 1).all(-1, keepdim=True), vertex, mode)
 
@@ -404,8 +404,8 @@ class Beta(ExponentialFamily):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         shape = self._extended(sample_shape)
-        one = standard_gamma(_shape.broadcast_to(self.concentration1, shape))
-        return one / (one + standard_gamma(_shape.broadcast_to(self.concentration0, shape)))
+        one = standard_gamma(_broadcasting.broadcast_to(self.concentration1, shape))
+        return one / (one + standard_gamma(_broadcasting.broadcast_to(self.concentration0, shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)

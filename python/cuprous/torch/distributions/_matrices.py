@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _joining, _reductions, _shape
+from cuprous.torch import _broadcasting, _joining, _reductions
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._diagonals import diag_embed, tril
 from cuprous.torch._further import mvlgamma
 from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import clamp
 from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.distributions import constraints
 from cuprous.torch.distributions._base import LOG_2PI, Distribution, ExponentialFamily, common, normal
@@ -127,7 +127,7 @@ class MultivariateNormal(_Covariance):
         if _count(covariance_matrix, precision_matrix, scale_tril) != 1:
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         matrix = next(m for m in (covariance_matrix, precision_matrix, scale_tril) if m is not None)
-        batch = _shape.broadcast_shapes(matrix.dims[:-2], loc.dims[:-1])
+        batch = _broadcasting.broadcast_shapes(matrix.dims[:-2], loc.dims[:-1])
         self.loc = loc.expand([*batch, loc.dims[-1]])
         self._set_matrix(covariance_matrix, precision_matrix, scale_tril, batch)
         super().__init__(batch, loc.dims[-1:], validate_args)
@@ -209,7 +209,7 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(f"cov_factor must be a batch of matrices with shape {event[0]} x m")
         if cov_diag.dims[-1:] != event:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {tuple(event)}")
-        batch = _shape.broadcast_shapes(loc.dims[:-1], cov_factor.dims[:-2], cov_diag.dims[:-1])
+        batch = _broadcasting.broadcast_shapes(loc.dims[:-1], cov_factor.dims[:-2], cov_diag.dims[:-1])
         self.loc = loc.expand([*batch, *event])
         self.cov_factor, self.cov_diag = (
             cov_factor.expand([*batch, *cov_factor.dims[-2:]]),
@@ -413,7 +413,7 @@ class Wishart(_Covariance, ExponentialFamily):
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         if not isinstance(df, Tensor):
             df = _core.t_full([], float(df), matrix.dtype_name, matrix.device_name)
-        batch = _shape.broadcast_shapes(df.dims, matrix.dims[:-2])
+        batch = _broadcasting.broadcast_shapes(df.dims, matrix.dims[:-2])
         self.df, n = df.expand(batch), matrix.dims[-1]
         self._set_matrix(covariance_matrix, precision_matrix, scale_tril, batch)
         if bool((self.df.detach() <= n - 1).any()):

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions, _shape
+from cuprous.torch import _broadcasting, _reductions, _softmax
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import clamp
 from cuprous.torch._statistics import poisson
 from cuprous.torch.autograd._modes import no_grad
 from cuprous.torch.distributions import constraints
@@ -111,7 +111,7 @@ class ContinuousBernoulli(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
-        logits, value = _shape.broadcast_tensors(self.logits, value)
+        logits, value = _broadcasting.broadcast_tensors(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._log_norm()
 
     def cdf(self, value: Tensor) -> Tensor:
@@ -731,7 +731,7 @@ class MixtureSameFamily(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         log_probs = self._component.log_prob(value.unsqueeze(self._at()))
-        return _reductions.logsumexp(log_probs + log_softmax(self._mixture.logits, -1), -1)
+        return _softmax.logsumexp(log_probs + log_softmax(self._mixture.logits, -1), -1)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():

@@ -20,6 +20,10 @@ class ConstraintRegistry:
     constraint : Constraint
         The constraint whose transform the call returns.
 
+    See Also
+    --------
+    torch.distributions.constraints.Constraint, torch.distributions.Transform
+
     Examples
     --------
     >>> d = torch.distributions

@@ -19,6 +19,10 @@ _map = _core.t_map
 class Constraint:
     """A set of values. `event_dim` is the number of dimensions that one value has.
 
+    See Also
+    --------
+    torch.distributions.biject_to, torch.distributions.transform_to, torch.distributions.constraints.is_dependent
+
     Examples
     --------
     >>> torch.distributions.constraints.positive.event_dim
@@ -65,6 +69,10 @@ class _Dependent(Constraint):
     event_dim : int, default 0
         The number of dimensions of a value.
 
+    See Also
+    --------
+    torch.distributions.constraints.dependent_property, torch.distributions.constraints.is_dependent
+
     Examples
     --------
     >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.dependent)
@@ -95,6 +103,10 @@ def is_dependent(constraint: Any) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.distributions.constraints.dependent, torch.distributions.constraints.dependent_property
+
     Examples
     --------
     >>> torch.distributions.constraints.is_dependent(torch.distributions.constraints.positive)
@@ -114,6 +126,10 @@ class dependent_property(property, _Dependent):
         Whether values are integers.
     event_dim : int, default 0
         The number of dimensions of a value.
+
+    See Also
+    --------
+    torch.distributions.constraints.dependent, torch.distributions.constraints.is_dependent
 
     Examples
     --------
@@ -168,6 +184,10 @@ class interval(_Interval):
     upper_bound : Tensor or number
         The upper bound, a number or tensor.
 
+    See Also
+    --------
+    torch.distributions.constraints.half_open_interval, torch.distributions.constraints.integer_interval
+
     Examples
     --------
     >>> torch.distributions.constraints.interval(0, 1).check(torch.tensor([0.5, 2.0]))
@@ -188,6 +208,11 @@ class half_open_interval(_Interval):
     upper_bound : Tensor or number
         The upper bound, a number or tensor.
 
+    See Also
+    --------
+    torch.distributions.constraints.interval, torch.distributions.constraints.unit_interval,
+    torch.distributions.constraints.greater_than_eq
+
     Examples
     --------
     >>> torch.distributions.constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
@@ -205,6 +230,11 @@ class greater_than(_Interval):
     ----------
     lower_bound : Tensor or number
         The lower bound, a number or tensor.
+
+    See Also
+    --------
+    torch.distributions.constraints.greater_than_eq, torch.distributions.constraints.less_than,
+    torch.distributions.constraints.interval
 
     Examples
     --------
@@ -224,6 +254,10 @@ class greater_than_eq(_Interval):
     lower_bound : Tensor or number
         The lower bound, a number or tensor.
 
+    See Also
+    --------
+    torch.distributions.constraints.greater_than, torch.distributions.constraints.half_open_interval
+
     Examples
     --------
     >>> torch.distributions.constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
@@ -241,6 +275,10 @@ class less_than(_Interval):
     ----------
     upper_bound : Tensor or number
         The upper bound, a number or tensor.
+
+    See Also
+    --------
+    torch.distributions.constraints.greater_than, torch.distributions.constraints.interval
 
     Examples
     --------
@@ -261,6 +299,11 @@ class integer_interval(_Interval):
         The lower bound, a number or tensor.
     upper_bound : Tensor or number
         The upper bound, a number or tensor.
+
+    See Also
+    --------
+    torch.distributions.constraints.interval, torch.distributions.constraints.nonnegative_integer,
+    torch.distributions.constraints.boolean
 
     Examples
     --------
@@ -308,6 +351,11 @@ class multinomial(Constraint):
     ----------
     upper_bound : int or Tensor
         The bound.
+
+    See Also
+    --------
+    torch.distributions.constraints.simplex, torch.distributions.constraints.nonnegative_integer,
+    torch.distributions.Multinomial
 
     Examples
     --------
@@ -380,6 +428,10 @@ class independent(Constraint):
     reinterpreted_batch_ndims : int
         The number of dimensions.
 
+    See Also
+    --------
+    torch.distributions.Independent
+
     Examples
     --------
     >>> c = torch.distributions.constraints
@@ -411,6 +463,10 @@ class MixtureSameFamilyConstraint(Constraint):
     ----------
     base_constraint : Constraint
         The set of values of the components.
+
+    See Also
+    --------
+    torch.distributions.MixtureSameFamily
 
     Examples
     --------
@@ -468,6 +524,10 @@ class cat(Constraint):
     lengths : sequence of ints, optional
         The extent of each part, by default 1.
 
+    See Also
+    --------
+    torch.distributions.constraints.stack, torch.distributions.CatTransform
+
     Examples
     --------
     >>> c = torch.distributions.constraints
@@ -495,6 +555,10 @@ class stack(Constraint):
         The sets.
     dim : int, default 0
         The dimension.
+
+    See Also
+    --------
+    torch.distributions.constraints.cat, torch.distributions.StackTransform
 
     Examples
     --------

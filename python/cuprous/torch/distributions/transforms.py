@@ -8,10 +8,10 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _reductions
+from cuprous.torch import _cumulative, _reductions
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._diagonals import diag_embed, tril
 from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import clamp
 from cuprous.torch.distributions import constraints
 from cuprous.torch.distributions._base import Distribution
 from cuprous.torch.distributions._transform import (
@@ -141,7 +141,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _broadcast(shape: Sequence[int], *parameters: Any) -> Sequence[int]:
-    from cuprous.torch._shape import broadcast_shapes  # which is rarely needed here
+    from cuprous.torch._broadcasting import broadcast_shapes
 
     return tuple(broadcast_shapes(shape, *(getattr(p, "dims", ()) for p in parameters)))
 
@@ -369,6 +369,10 @@ class CumulativeDistributionTransform(Transform):
     cache_size : int, default 0
         1 to keep the last argument and result.
 
+    See Also
+    --------
+    torch.distributions.Transform, torch.distributions.TransformedDistribution
+
     Examples
     --------
     >>> d = torch.distributions
@@ -485,12 +489,12 @@ class StickBreakingTransform(Transform):
 
     def _call(self, x: Any) -> Any:
         z = _map("expit", x - self._offset(x))
-        left = _reductions.cumprod(1 - z, -1)
+        left = _cumulative.cumprod(1 - z, -1)
         return pad(z, [0, 1], value=1) * pad(left, [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
         head = y[..., :-1]
-        left = clamp(1 - _reductions.cumsum(head, -1), min=finfo(y.dtype).tiny)
+        left = clamp(1 - _cumulative.cumsum(head, -1), min=finfo(y.dtype).tiny)
         return _map("log", head) - _map("log", left) + self._offset(head)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
@@ -605,18 +609,18 @@ class CorrCholeskyTransform(Transform):
         x = _map("tanh", x)
         eps = finfo(x.dtype).eps
         r = vec_to_tril_matrix(clamp(x, -1 + eps, 1 - eps), diag=-1)
-        left = _reductions.cumprod(_map("sqrt", 1 - r * r), -1)
+        left = _cumulative.cumprod(_map("sqrt", 1 - r * r), -1)
         eye = _core.t_cast(diag_embed(_core.t_full([r.dims[-1]], 1, r.dtype_name, r.device_name)), r.dtype_name)
         return (r + eye) * pad(left[..., :-1], [1, 0], value=1)
 
     def _inverse(self, y: Any) -> Any:
-        left = 1 - _reductions.cumsum(y * y, -1)
+        left = 1 - _cumulative.cumsum(y * y, -1)
         shifted = pad(left[..., :-1], [1, 0], value=1)
         t = tril_matrix_to_vec(y, diag=-1) / _map("sqrt", tril_matrix_to_vec(shifted, diag=-1))
         return (_map("log1p", t) - _map("log1p", -t)) / 2
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        left = tril_matrix_to_vec(1 - _reductions.cumsum(y * y, -1), diag=-2)
+        left = tril_matrix_to_vec(1 - _cumulative.cumsum(y * y, -1), diag=-2)
         of_rows = 0.5 * _reductions.sum(_map("log", left), -1)
         return of_rows - 2 * _reductions.sum(x + softplus(-2 * x) - math.log(2.0), -1)
 

@@ -8,11 +8,11 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _indexing
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import clamp
 from cuprous.torch._random_numbers import randn
 from cuprous.torch._rearrangement import tril_indices
-from cuprous.torch._reductions import logsumexp
+from cuprous.torch._softmax import logsumexp
 from cuprous.torch.distributions._base import common
 from cuprous.torch.nn.functional import softmax
 

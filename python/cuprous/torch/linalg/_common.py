@@ -9,7 +9,7 @@ from typing import Any
 from cuprous import _core, linalg
 from cuprous._common.operands import on_array_device
 from cuprous._core import Tensor
-from cuprous.torch._creation import eye as identity
+from cuprous.torch._ranges import eye as identity
 
 
 class _ArrayLinalg:
@@ -26,6 +26,10 @@ engine = _ArrayLinalg()
 
 class LinAlgError(RuntimeError):
     """The error for a matrix that is singular, and for a decomposition that does not exist.
+
+    See Also
+    --------
+    torch.linalg.solve, torch.linalg.inv, torch.linalg.cholesky
 
     Examples
     --------

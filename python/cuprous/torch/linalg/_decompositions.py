@@ -187,6 +187,10 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
     Tensor
         A tensor of the shape of `L`.
 
+    See Also
+    --------
+    torch.linalg.cholesky, torch.cholesky_solve, torch.linalg.inv
+
     Examples
     --------
     >>> torch.cholesky_inverse(torch.tensor([[2.0, 0.0], [0.0, 1.0]]))
@@ -213,6 +217,10 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `B`.
+
+    See Also
+    --------
+    torch.linalg.cholesky, torch.cholesky_inverse, torch.linalg.solve
 
     Examples
     --------

@@ -85,6 +85,10 @@ def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     Tensor
         A tensor of the shape of the batch.
 
+    See Also
+    --------
+    torch.logdet, torch.slogdet, torch.inverse
+
     Examples
     --------
     >>> torch.linalg.det(torch.tensor([[2.0, 1.0], [0.0, 3.0]]))
@@ -108,6 +112,10 @@ def slogdet(A: Tensor) -> Any:
     tuple
         The named tuple `(sign, logabsdet)`.
 
+    See Also
+    --------
+    torch.logdet, torch.det
+
     Examples
     --------
     >>> torch.linalg.slogdet(torch.tensor([[-1.0, 0.0], [0.0, 1.0]])).sign
@@ -129,6 +137,10 @@ def logdet(input: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape of the batch.
+
+    See Also
+    --------
+    torch.det, torch.slogdet
 
     Examples
     --------

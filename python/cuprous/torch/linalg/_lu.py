@@ -340,6 +340,10 @@ def old_lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = No
     tuple
         The tuple `(LU, pivots)` or `(LU, pivots, info)`.
 
+    See Also
+    --------
+    torch.lu_solve, torch.lu_unpack, torch.linalg.lu_factor, torch.linalg.lu
+
     Examples
     --------
     >>> torch.lu(torch.eye(2))[1]
@@ -367,6 +371,10 @@ def old_lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
     -------
     Tensor
         A tensor of the shape of `b`.
+
+    See Also
+    --------
+    torch.linalg.lu_factor, torch.lu_unpack, torch.linalg.solve
 
     Examples
     --------
@@ -404,6 +412,10 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     -------
     tuple
         The named tuple `(solution, cloned_coefficient)`.
+
+    See Also
+    --------
+    torch.linalg.solve_triangular, torch.linalg.solve, torch.cholesky_solve
 
     Examples
     --------
@@ -488,6 +500,10 @@ def orgqr(input: Tensor, input2: Tensor) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    See Also
+    --------
+    torch.geqrf, torch.ormqr, torch.linalg.qr
+
     Examples
     --------
     >>> torch.orgqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]))
@@ -521,6 +537,10 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     Tensor
         A tensor of the shape of `other`.
 
+    See Also
+    --------
+    torch.geqrf, torch.orgqr
+
     Examples
     --------
     >>> torch.ormqr(torch.tensor([[1.0], [0.0]]), torch.tensor([2.0]), torch.ones(2, 1))
@@ -545,6 +565,10 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     -------
     tuple
         The named tuple `(a, tau)`: R, with the vectors of reflections below its diagonal, and their factors.
+
+    See Also
+    --------
+    torch.orgqr, torch.ormqr, torch.linalg.qr
 
     Examples
     --------

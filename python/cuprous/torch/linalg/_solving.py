@@ -9,7 +9,7 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.linalg import _decompositions
 from cuprous.linalg._products import chained, power
-from cuprous.torch import _diagonals, _shape
+from cuprous.torch import _broadcasting, _diagonals, _shape
 from cuprous.torch._args import write_out
 from cuprous.torch._shape import adjoint
 from cuprous.torch.autograd import Function
@@ -141,7 +141,7 @@ def _identities(a: Tensor) -> Tensor:
 
 def _broadcast(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Returns two batches of matrices broadcast to one shape."""
-    batch = list(_shape.broadcast_shapes(a.dims[:-2], b.dims[:-2]))
+    batch = list(_broadcasting.broadcast_shapes(a.dims[:-2], b.dims[:-2]))
     return tuple(_core.t_expand(x, [*batch, *x.dims[-2:]]) for x in (a, b))  # type: ignore[return-value]
 
 
@@ -320,6 +320,10 @@ def matrix_power(A: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     LinAlgError
         For a negative exponent of singular matrices.
 
+    See Also
+    --------
+    torch.matrix_exp, torch.linalg.multi_dot, torch.linalg.inv
+
     Examples
     --------
     >>> torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
@@ -348,6 +352,10 @@ def matrix_exp(A: Tensor) -> Tensor:
     -------
     Tensor
         A tensor of the shape of `A`.
+
+    See Also
+    --------
+    torch.matrix_power, torch.linalg.eigh
 
     Examples
     --------

@@ -10,6 +10,10 @@ from typing import Any
 class ProcessRaisedException(Exception):
     """The error for a process of `spawn` that ended with an error.
 
+    See Also
+    --------
+    torch.multiprocessing.spawn
+
     Examples
     --------
     >>> issubclass(torch.multiprocessing.ProcessRaisedException, Exception)
@@ -55,6 +59,10 @@ def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, j
     ------
     ProcessRaisedException
         With the traceback of the first process that ended with an error.
+
+    See Also
+    --------
+    torch.multiprocessing.ProcessRaisedException
 
     Examples
     --------

@@ -7,7 +7,7 @@ import math
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _joining, _shape
-from cuprous.torch._reductions import softmax
+from cuprous.torch._softmax import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
 from cuprous.torch.nn._dropout import dropout

@@ -281,6 +281,10 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     RuntimeError
         If no window fits into the input.
 
+    See Also
+    --------
+    torch.nn.functional.fold, torch.nn.Unfold, torch.Tensor.unfold
+
     Examples
     --------
     >>> F.unfold(torch.ones(1, 3, 4, 4), kernel_size=2).shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _random_numbers
 from cuprous.torch.nn._activation import written
@@ -103,6 +103,10 @@ def _channels(function: str, ndim: int) -> Callable[..., Tensor]:
     ------
     ValueError
         For a probability outside of [0, 1].
+
+    See Also
+    --------
+    {related_names(function, "dropout dropout1d dropout2d dropout3d", "torch.nn.functional")}
 
     Examples
     --------

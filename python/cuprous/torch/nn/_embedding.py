@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _reductions, _shape
+from cuprous.torch import _autocast, _broadcasting, _extremes, _indexing, _reductions
 from cuprous.torch._args import unsupported
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._ordering import searchsorted
-from cuprous.torch._pointwise import clamp
 
 _map = _core.t_map
 
@@ -213,7 +213,7 @@ def _largest(found: Tensor, bag: Tensor, valid: Tensor | None, count: int) -> Te
     block = _indexing.rows(found, clamp(at, min=0)) if found.dims[0] else _core.t_full(
         [*index.shape, found.dims[1]], 0, found.dtype_name, found.device_name)  # fmt: skip
     filled = _map("where", missing, -float("inf"), block)
-    top = _reductions.max(filled, 1).values
+    top = _extremes.max(filled, 1).values
     return _map("where", _map("equal", top, -float("inf")), 0, top)
 
 
@@ -282,7 +282,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     >>> F.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
-    x1, x2 = _shape.broadcast_tensors(x1, x2)
+    x1, x2 = _broadcasting.broadcast_tensors(x1, x2)
     top = _reductions.sum(x1 * x2, dim)
     return top / (clamp(_reductions.norm(x1, 2, dim), min=eps) * clamp(_reductions.norm(x2, 2, dim), min=eps))
 

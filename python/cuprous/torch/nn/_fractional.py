@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cuprous import _core
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _indexing, _random_numbers
 from cuprous.torch.nn._pooling import _max_of_views, _numbers
@@ -99,6 +99,11 @@ def _fractional(rank: int) -> Callable[..., Any]:
         If neither `output_size` nor `output_ratio` is given.
     RuntimeError
         Where so many windows do not fit.
+
+    See Also
+    --------
+    {related_names(name, "fractional_max_pool2d fractional_max_pool3d", "torch.nn.functional")},
+    torch.nn.functional.max_pool{rank}d, torch.nn.functional.adaptive_max_pool{rank}d
 
     Examples
     --------

@@ -37,6 +37,10 @@ def grouped_mm(mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, ou
     RuntimeError
         Unless `offs` is given exactly where a dimension is divided.
 
+    See Also
+    --------
+    torch.bmm, torch.mm, torch.nn.functional.linear
+
     Examples
     --------
     >>> F.grouped_mm(torch.ones(3, 2), torch.ones(2, 2, 1), offs=torch.tensor([1, 3], dtype=torch.int32))

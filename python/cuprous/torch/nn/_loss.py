@@ -11,8 +11,8 @@ from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _reductions, _shape
 from cuprous.torch._args import astype
 from cuprous.torch._pointwise import xlogy
-from cuprous.torch._reductions import log_softmax
-from cuprous.torch.nn._activation import logsigmoid
+from cuprous.torch._softmax import log_softmax
+from cuprous.torch.nn._pure_activation import logsigmoid
 
 _map = _core.t_map
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _indexing, _joining, _reductions
+from cuprous.torch import _autocast, _cumulative, _indexing, _joining, _reductions, _softmax
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._creation import tensor
-from cuprous.torch._pointwise import clamp
-from cuprous.torch.nn._activation import logsigmoid
 from cuprous.torch.nn._embedding import pairwise_distance
 from cuprous.torch.nn._loss import legacy, reduced
+from cuprous.torch.nn._pure_activation import logsigmoid
 
 _map = _core.t_map
 
@@ -426,7 +426,7 @@ def multilabel_margin_loss(
     tensor(0.5000)
     """
     x, y = _classes("multilabel_margin_loss", input, target, True)
-    ended = _reductions.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
+    ended = _cumulative.cumsum(_core.t_cast(_map("less", y, 0), "int64"), 1)
     valid = _map("equal", ended, 0)
     at = _map("where", valid, y, 0)
     positions = _core.t_iota([x.dims[1]], [1], 0, x.device_name)
@@ -620,12 +620,12 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
         ways = [alpha, one]
         if width > 2:
             ways.append(_joining.cat([edge, _map("where", skip, alpha[:, :-2], _LOG_ZERO)], 1))
-        new = _reductions.logsumexp(_joining.stack(ways), 0) + emitted[t]
+        new = _softmax.logsumexp(_joining.stack(ways), 0) + emitted[t]
         alpha = _map("where", _map("greater", inputs, t).unsqueeze(1), new, alpha)
     last = _indexing.gather(alpha, 1, (2 * ends).unsqueeze(1))
     before = _indexing.gather(alpha, 1, clamp(2 * ends - 1, min=0).unsqueeze(1))
     before = _map("where", _map("equal", ends, 0).unsqueeze(1), _LOG_ZERO, before)
-    loss = -_reductions.logsumexp(_joining.cat([last, before], 1), 1)
+    loss = -_softmax.logsumexp(_joining.cat([last, before], 1), 1)
     lost = _map("greater", loss, -_LOG_ZERO / 2)
     loss = _map("where", lost, 0.0 if zero_infinity else math.inf, loss)
     if reduction == "mean":

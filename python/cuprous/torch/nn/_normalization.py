@@ -10,8 +10,8 @@ from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _reductions
 from cuprous.torch._args import astype, write_out
+from cuprous.torch._comparisons import clamp
 from cuprous.torch._info import finfo
-from cuprous.torch._pointwise import clamp
 from cuprous.torch.autograd import Function
 from cuprous.torch.nn._padding import pad
 

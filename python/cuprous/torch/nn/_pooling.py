@@ -12,7 +12,7 @@ from cuprous import _core
 from cuprous._common.arguments import spread
 from cuprous._common.naming import named
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _joining, _reductions
+from cuprous.torch import _extremes, _indexing, _joining, _reductions
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
@@ -584,7 +584,7 @@ def _by_axes(x: Tensor, sizes: list[int]) -> tuple[Tensor, Tensor]:
         tops, found = [], []
         for a, b in _bounds(x.dims[dim], sizes[k]):
             part = y.narrow(dim, a, b - a)
-            top, at = _reductions.max(part, dim, True)
+            top, at = _extremes.max(part, dim, True)
             tops.append(top)
             found.append(positions.narrow(dim, a, b - a).gather(dim, at))
         y = _joining.cat(tops, dim) if tops else y.narrow(dim, 0, 0)

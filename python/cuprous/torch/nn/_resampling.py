@@ -12,7 +12,7 @@ from typing import Any
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _indexing, _joining, _shape
-from cuprous.torch._pointwise import clamp
+from cuprous.torch._comparisons import clamp
 from cuprous.torch.nn import _pooling
 from cuprous.torch.nn._resampling_matrix import Axis, cubic_far, cubic_near, resampled
 

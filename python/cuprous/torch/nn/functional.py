@@ -20,6 +20,7 @@ from cuprous.torch.nn import (
     _normalization,
     _padding,
     _pooling,
+    _pure_activation,
     _resampling,
 )  # fmt: skip
 from cuprous.torch.nn._activation import *  # noqa: F403
@@ -34,6 +35,7 @@ from cuprous.torch.nn._margin_losses import *  # noqa: F403
 from cuprous.torch.nn._normalization import *  # noqa: F403
 from cuprous.torch.nn._padding import *  # noqa: F403
 from cuprous.torch.nn._pooling import *  # noqa: F403
+from cuprous.torch.nn._pure_activation import *  # noqa: F403
 from cuprous.torch.nn._resampling import *  # noqa: F403
 
 
@@ -43,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = ["bilinear", "linear"]
 for _part in (_activation, _attention, _convolution, _dropout, _fractional, _embedding, _grouped, _loss, _margin_losses,
-              _normalization, _padding, _pooling, _resampling):  # fmt: skip
+              _normalization, _padding, _pooling, _pure_activation, _resampling):  # fmt: skip
     __all__ += _part.__all__
 
 #: Functions that PyTorch's parser reads, so that they take NumPy's names too.

@@ -8,9 +8,9 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._creation import eye as _eye
 from cuprous.torch._creation import from_numpy
 from cuprous.torch._random_numbers import draw_floats
+from cuprous.torch._ranges import eye as _eye
 from cuprous.torch.autograd._modes import no_grad
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,

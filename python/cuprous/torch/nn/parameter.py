@@ -61,6 +61,10 @@ class UninitializedParameter(Parameter):
     dtype : dtype, optional
         The dtype, by default the default dtype.
 
+    See Also
+    --------
+    torch.nn.Parameter, torch.nn.LazyLinear
+
     Examples
     --------
     >>> nn.LazyLinear(5).weight.numel()

@@ -22,6 +22,10 @@ from cuprous.torch._args import unsupported
 class ProfilerActivity(enum.Enum):
     """A device whose time is measured: CPU or CUDA.
 
+    See Also
+    --------
+    torch.profiler.profile, torch.profiler.supported_activities
+
     Examples
     --------
     >>> torch.profiler.ProfilerActivity.CPU.name
@@ -34,6 +38,10 @@ class ProfilerActivity(enum.Enum):
 
 class ProfilerAction(enum.Enum):
     """What the profiler does in a step.
+
+    See Also
+    --------
+    torch.profiler.schedule, torch.profiler.profile
 
     Examples
     --------
@@ -156,6 +164,10 @@ def kineto_available() -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.profiler.supported_activities
+
     Examples
     --------
     >>> torch.profiler.kineto_available()
@@ -171,6 +183,10 @@ def supported_activities() -> set[ProfilerActivity]:
     -------
     set of ProfilerActivity
         A set of `ProfilerActivity`.
+
+    See Also
+    --------
+    torch.profiler.ProfilerActivity, torch.profiler.kineto_available
 
     Examples
     --------

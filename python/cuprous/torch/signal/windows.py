@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _windows
 
@@ -43,6 +43,10 @@ def _symmetric(name: str, of: Callable[..., Tensor]) -> Callable[..., Tensor]:
     -------
     Tensor
         A tensor of shape (M).
+
+    See Also
+    --------
+    {related_names(name, "bartlett blackman hamming hann kaiser", "torch.signal.windows")}
 
     Examples
     --------

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cuprous import _core, torch
+from cuprous._common.naming import related_names
 from cuprous._core import Tensor
 from cuprous.torch import _creation, _placeholders
 from cuprous.torch._args import tensor_of, unsupported
@@ -68,6 +69,10 @@ def sparse_coo_tensor(*args: Any, size: Sequence[int] | None = None, dtype: Any 
     ------
     RuntimeError
         For numbers of indices and values that differ, and with `check_invariants` for an index beyond the size.
+
+    See Also
+    --------
+    torch.sparse_csr_tensor, torch.sparse_csc_tensor, torch.Tensor.to_sparse
 
     Examples
     --------
@@ -161,6 +166,10 @@ def _compressed(name: str, kind: str) -> Callable[..., SparseTensor]:
     RuntimeError
         For numbers of indices and values that differ.
 
+    See Also
+    --------
+    {related_names(name, "sparse_csr_tensor sparse_csc_tensor sparse_coo_tensor sparse_compressed_tensor")}
+
     Examples
     --------
     >>> torch.{name}([0, 1, 2], [1, 0], [3.0, 4.0], (2, 2)).to_dense()
@@ -202,6 +211,10 @@ def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values
     ------
     NotImplementedError
         For layouts with blocks.
+
+    See Also
+    --------
+    torch.sparse_csr_tensor, torch.sparse_csc_tensor, torch.sparse_coo_tensor
 
     Examples
     --------
@@ -424,6 +437,10 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: tuple[int, int], layout: 
     SparseTensor
         A sparse matrix.
 
+    See Also
+    --------
+    torch.diag, torch.diag_embed, torch.sparse_coo_tensor
+
     Examples
     --------
     >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
@@ -447,6 +464,10 @@ class check_sparse_tensor_invariants:
     ----------
     enable : bool, default True
         Whether they are.
+
+    See Also
+    --------
+    torch.sparse_coo_tensor, torch.sparse_csr_tensor, torch.sparse_csc_tensor
 
     Examples
     --------
@@ -549,6 +570,10 @@ def smm(input: Any, mat: Tensor) -> SparseTensor:
     SparseTensor
         A sparse matrix.
 
+    See Also
+    --------
+    torch.sspaddmm, torch.sparse.mm, torch.sparse.addmm
+
     Examples
     --------
     >>> torch.smm(torch.eye(2).to_sparse(), torch.ones(2, 1)).to_dense()
@@ -580,6 +605,10 @@ def sspaddmm(input: Any, mat1: Any, mat2: Tensor, *, beta: Any = 1, alpha: Any =
     -------
     SparseTensor
         A sparse matrix.
+
+    See Also
+    --------
+    torch.smm, torch.sparse.addmm, torch.addmm
 
     Examples
     --------

@@ -21,6 +21,10 @@ def to_dlpack(tensor: Tensor) -> Any:
     PyCapsule
         A capsule.
 
+    See Also
+    --------
+    torch.utils.dlpack.from_dlpack, torch.from_dlpack, torch.Tensor.__dlpack__
+
     Examples
     --------
     >>> torch.from_dlpack(torch.ones(2)).shape

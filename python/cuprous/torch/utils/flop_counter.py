@@ -22,6 +22,10 @@ class FlopCounterMode:
     custom_mapping : dict, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.profiler.profile
+
     Examples
     --------
     >>> counter = torch.utils.flop_counter.FlopCounterMode(display=False)

@@ -22,6 +22,10 @@ def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     callable
         The hook.
 
+    See Also
+    --------
+    torch.Tensor.register_hook, torch.save
+
     Examples
     --------
     >>> hook = torch.utils.hooks.unserializable_hook(lambda grad: 2 * grad)

@@ -77,6 +77,10 @@ def list_models(module: Any = None, include: Any = None, exclude: Any = None) ->
     exclude : str or sequence of str, optional
         Patterns with wildcards, none of which may match.
 
+    See Also
+    --------
+    torchvision.models.get_model, torchvision.models.get_model_builder
+
     Examples
     --------
     >>> models.list_models(include="resnet1*")
@@ -99,6 +103,10 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     ValueError
         For an unknown name.
 
+    See Also
+    --------
+    torchvision.models.get_model, torchvision.models.list_models
+
     Examples
     --------
     >>> models.get_model_builder("resnet18").__name__
@@ -112,6 +120,10 @@ def get_model_builder(name: str) -> Callable[..., Any]:
 def get_model(name: str, **config: Any) -> Any:
     """Returns a network by its name.
 
+    See Also
+    --------
+    torchvision.models.list_models, torchvision.models.get_model_builder
+
     Examples
     --------
     >>> with torch.device("meta"):
@@ -124,6 +136,10 @@ def get_model(name: str, **config: Any) -> Any:
 
 def get_model_weights(name: Any) -> type[WeightsEnum]:
     """Returns the weights of a network, given by its name or function.
+
+    See Also
+    --------
+    torchvision.models.get_weight, torchvision.models.WeightsEnum
 
     Examples
     --------
@@ -140,6 +156,10 @@ def get_weight(name: str) -> WeightsEnum:
     ------
     ValueError
         For an unknown name.
+
+    See Also
+    --------
+    torchvision.models.get_model_weights, torchvision.models.WeightsEnum
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from cuprous._common.naming import named
+from cuprous._common.naming import named, related_names
 from cuprous.torch import nn
 from cuprous.torchvision.models._weights import chosen
 
@@ -48,6 +48,10 @@ def named_network(make: _F, name: str, summary: str) -> _F:
     -------
     Module
         The network.
+
+    See Also
+    --------
+    {related_names(name, "get_model list_models get_model_weights", "torchvision.models")}
 
     Examples
     --------

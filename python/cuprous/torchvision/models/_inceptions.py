@@ -90,7 +90,12 @@ _BLOCKS = {
 
 
 class GoogLeNet(nn.Module):
-    """A network of blocks with four branches. In training it returns the logits of three classifiers."""
+    """A network of blocks with four branches. In training it returns the logits of three classifiers.
+
+    See Also
+    --------
+    torchvision.models.googlenet, torchvision.models.GoogLeNetOutputs
+    """
 
     def __init__(self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False,
                  init_weights: bool | None = None, dropout: float = 0.2, dropout_aux: float = 0.7) -> None:  # fmt: skip
@@ -211,7 +216,12 @@ class _InceptionAux(nn.Module):
 
 
 class Inception3(nn.Module):
-    """A network of blocks with factored convolutions. In training it returns the logits of two classifiers."""
+    """A network of blocks with factored convolutions. In training it returns the logits of two classifiers.
+
+    See Also
+    --------
+    torchvision.models.inception_v3, torchvision.models.InceptionOutputs
+    """
 
     def __init__(self, num_classes: int = 1000, aux_logits: bool = True, transform_input: bool = False,
                  init_weights: bool | None = None, dropout: float = 0.5) -> None:  # fmt: skip

@@ -33,7 +33,12 @@ class _Residual(nn.Module):
 
 
 class BasicBlock(_Residual):
-    """The residual block with two 3x3 convolutions."""
+    """The residual block with two 3x3 convolutions.
+
+    See Also
+    --------
+    torchvision.models.Bottleneck, torchvision.models.ResNet
+    """
 
     def __init__(self, channels: int, width: int, stride: int = 1, groups: int = 1, base_width: int = 64,
                  dilation: int = 1, norm_layer: Callable[[int], nn.Module] = nn.BatchNorm2d) -> None:  # fmt: skip
@@ -49,7 +54,12 @@ class BasicBlock(_Residual):
 
 
 class Bottleneck(_Residual):
-    """The residual block with a 3x3 convolution between two 1x1 ones; the 3x3 one carries the stride."""
+    """The residual block with a 3x3 convolution between two 1x1 ones; the 3x3 one carries the stride.
+
+    See Also
+    --------
+    torchvision.models.BasicBlock, torchvision.models.ResNet
+    """
 
     expansion = 4
 
@@ -69,7 +79,13 @@ class Bottleneck(_Residual):
 
 
 class ResNet(nn.Module):
-    """A residual network (He et al., 2016); `layers` has the number of blocks in each of the four stages."""
+    """A residual network (He et al., 2016); `layers` has the number of blocks in each of the four stages.
+
+    See Also
+    --------
+    torchvision.models.resnet18, torchvision.models.resnet50, torchvision.models.BasicBlock,
+    torchvision.models.Bottleneck
+    """
 
     def __init__(self, block: type[_Residual], layers: list[int], num_classes: int = 1000,
                  zero_init_residual: bool = False, groups: int = 1, width_per_group: int = 64,
@@ -121,7 +137,12 @@ def _classifier(inputs: int, classes: int, first: bool, p: float) -> nn.Sequenti
 
 
 class VGG(nn.Module):
-    """3x3 convolutions and pooling, then three wide layers (Simonyan and Zisserman, 2015)."""
+    """3x3 convolutions and pooling, then three wide layers (Simonyan and Zisserman, 2015).
+
+    See Also
+    --------
+    torchvision.models.vgg11, torchvision.models.vgg16
+    """
 
     def __init__(self, features: nn.Module, num_classes: int = 1000, init_weights: bool = True,
                  dropout: float = 0.5) -> None:  # fmt: skip
@@ -142,7 +163,12 @@ class VGG(nn.Module):
 
 
 class AlexNet(nn.Module):
-    """Five convolutions and three wide layers (Krizhevsky, 2014)."""
+    """Five convolutions and three wide layers (Krizhevsky, 2014).
+
+    See Also
+    --------
+    torchvision.models.alexnet
+    """
 
     def __init__(self, num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()
@@ -249,6 +275,10 @@ def alexnet(*, weights: Any = None, progress: bool = True, pretrained: bool = Fa
     -------
     AlexNet
         The network.
+
+    See Also
+    --------
+    torchvision.models.AlexNet, torchvision.models.get_model, torchvision.models.list_models
 
     Examples
     --------

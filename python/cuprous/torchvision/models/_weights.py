@@ -66,6 +66,10 @@ def _classification(crop_size: int, resize_size: int, interpolation: str = "bili
 class Weights:
     """A file of weights: its URL, the transforms of its inputs, and what is known of it.
 
+    See Also
+    --------
+    torchvision.models.WeightsEnum, torchvision.models.get_weight
+
     Examples
     --------
     >>> models.ResNet18_Weights.DEFAULT.url[-23:]
@@ -79,6 +83,10 @@ class Weights:
 
 class WeightsEnum(Enum):
     """The files of weights of one model.
+
+    See Also
+    --------
+    torchvision.models.Weights, torchvision.models.get_model_weights
 
     Examples
     --------

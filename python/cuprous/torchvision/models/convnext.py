@@ -48,7 +48,12 @@ class CNBlockConfig(NamedTuple):
 
 
 class ConvNeXt(nn.Module):
-    """A network of `CNBlock`s."""
+    """A network of `CNBlock`s.
+
+    See Also
+    --------
+    torchvision.models.convnext_tiny, torchvision.models.convnext_base
+    """
 
     def __init__(self, block_setting: list[CNBlockConfig], stochastic_depth_prob: float = 0.0,
                  layer_scale: float = 1e-6, num_classes: int = 1000, block: Callable[..., nn.Module] | None = None,

@@ -67,7 +67,12 @@ def _transition(channels: int) -> nn.Sequential:
 
 
 class DenseNet(nn.Module):
-    """A network of dense blocks."""
+    """A network of dense blocks.
+
+    See Also
+    --------
+    torchvision.models.densenet121, torchvision.models.densenet161
+    """
 
     def __init__(self, growth_rate: int = 32, block_config: tuple[int, ...] = (6, 12, 24, 16),
                  num_init_features: int = 64, bn_size: int = 4, drop_rate: float = 0, num_classes: int = 1000,

@@ -76,7 +76,12 @@ class FusedMBConv(_Block):
 
 
 class EfficientNet(nn.Module):
-    """A network of `MBConv` and `FusedMBConv` blocks."""
+    """A network of `MBConv` and `FusedMBConv` blocks.
+
+    See Also
+    --------
+    torchvision.models.efficientnet_b0, torchvision.models.efficientnet_v2_s
+    """
 
     def __init__(self, inverted_residual_setting: Sequence[Any], dropout: float, stochastic_depth_prob: float = 0.2,
                  num_classes: int = 1000, norm_layer: Callable[..., nn.Module] | None = None,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from cuprous.torch import _creation, nn
+from cuprous.torch import _creation, _ranges, nn
 from cuprous.torch._joining import meshgrid
 from cuprous.torchvision.models._build import builder, probabilities
 from cuprous.torchvision.ops.misc import Conv2dNormActivation, SqueezeExcitation, StochasticDepth
@@ -91,7 +91,7 @@ class RelativePositionalMultiHeadAttention(nn.Module):
         self.merge = nn.Linear(feat_dim, feat_dim)
         wide = 2 * self.size - 1
         self.relative_position_bias_table = nn.Parameter(_creation.empty(wide * wide, self.n_heads))
-        rows, columns = (g.flatten() for g in meshgrid(*(_creation.arange(self.size),) * 2, indexing="ij"))
+        rows, columns = (g.flatten() for g in meshgrid(*(_ranges.arange(self.size),) * 2, indexing="ij"))
         down, right = (g[:, None] - g[None, :] + self.size - 1 for g in (rows, columns))
         self.register_buffer("relative_position_index", down * wide + right)
         nn.init.trunc_normal_(self.relative_position_bias_table, std=0.02)
@@ -316,6 +316,10 @@ class MaxVit(nn.Module):
     ------
     ValueError
         For images whose extents in a block are no multiple of a window's.
+
+    See Also
+    --------
+    torchvision.models.maxvit_t
     """
 
     def __init__(self, input_size: tuple[int, int], stem_channels: int, partition_size: int, block_channels: list[int],

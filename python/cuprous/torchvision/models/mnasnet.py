@@ -35,7 +35,12 @@ class _InvertedResidual(nn.Module):
 
 
 class MNASNet(nn.Module):
-    """A network whose shape was found by a search; `alpha` is the factor of its channels."""
+    """A network whose shape was found by a search; `alpha` is the factor of its channels.
+
+    See Also
+    --------
+    torchvision.models.mnasnet0_5, torchvision.models.mnasnet1_0
+    """
 
     def __init__(self, alpha: float, num_classes: int = 1000, dropout: float = 0.2) -> None:
         super().__init__()

@@ -36,7 +36,12 @@ _STAGES = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3
 
 
 class MobileNetV2(nn.Module):
-    """A network of inverted residual blocks."""
+    """A network of inverted residual blocks.
+
+    See Also
+    --------
+    torchvision.models.mobilenet_v2
+    """
 
     def __init__(self, num_classes: int = 1000, width_mult: float = 1.0,
                  inverted_residual_setting: list[list[int]] | None = None, round_nearest: int = 8,

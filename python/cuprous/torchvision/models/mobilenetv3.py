@@ -57,7 +57,12 @@ class InvertedResidual(nn.Module):
 
 
 class MobileNetV3(nn.Module):
-    """A network of inverted residual blocks."""
+    """A network of inverted residual blocks.
+
+    See Also
+    --------
+    torchvision.models.mobilenet_v3_small, torchvision.models.mobilenet_v3_large
+    """
 
     def __init__(self, inverted_residual_setting: list[InvertedResidualConfig], last_channel: int,
                  num_classes: int = 1000, block: Callable[..., nn.Module] | None = None,

@@ -60,7 +60,12 @@ class ResBottleneckBlock(nn.Module):
 
 
 class RegNet(nn.Module):
-    """A network of four stages of `ResBottleneckBlock`s."""
+    """A network of four stages of `ResBottleneckBlock`s.
+
+    See Also
+    --------
+    torchvision.models.regnet_x_400mf, torchvision.models.regnet_y_400mf
+    """
 
     def __init__(self, block_params: BlockParams, num_classes: int = 1000, stem_width: int = 32,
                  norm_layer: Callable[..., nn.Module] | None = None,

@@ -41,7 +41,12 @@ class InvertedResidual(nn.Module):
 
 
 class ShuffleNetV2(nn.Module):
-    """A network of blocks that interleave their channels."""
+    """A network of blocks that interleave their channels.
+
+    See Also
+    --------
+    torchvision.models.shufflenet_v2_x0_5, torchvision.models.shufflenet_v2_x1_0
+    """
 
     def __init__(self, stages_repeats: list[int], stages_out_channels: list[int], num_classes: int = 1000,
                  inverted_residual: Callable[..., nn.Module] = InvertedResidual) -> None:  # fmt: skip

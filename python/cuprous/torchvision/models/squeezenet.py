@@ -39,7 +39,12 @@ _VERSIONS: dict[str, tuple[tuple[int, int], list[tuple[int, int] | None]]] = {
 
 
 class SqueezeNet(nn.Module):
-    """A network of `Fire` blocks; `version` is "1_0" or "1_1"."""
+    """A network of `Fire` blocks; `version` is "1_0" or "1_1".
+
+    See Also
+    --------
+    torchvision.models.squeezenet1_0, torchvision.models.squeezenet1_1
+    """
 
     def __init__(self, version: str = "1_0", num_classes: int = 1000, dropout: float = 0.5) -> None:
         super().__init__()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from cuprous.torch import _creation, nn
+from cuprous.torch import _creation, _ranges, nn
 from cuprous.torch._joining import cat, meshgrid
 from cuprous.torchvision.models._build import builder, probabilities
 from cuprous.torchvision.ops.misc import MLP, Permute, StochasticDepth
@@ -60,7 +60,7 @@ class ShiftedWindowAttention(nn.Module):
         self.attention_dropout, self.dropout = attention_dropout, dropout
         self.qkv, self.proj = nn.Linear(dim, 3 * dim, bias=qkv_bias), nn.Linear(dim, dim, bias=proj_bias)
         self._define_biases()
-        rows, columns = (_creation.arange(n) for n in window_size)
+        rows, columns = (_ranges.arange(n) for n in window_size)
         grid = [g.flatten() for g in meshgrid(rows, columns, indexing="ij")]
         down, right = (g[:, None] - g[None, :] + n - 1 for g, n in zip(grid, window_size, strict=True))
         self.register_buffer("relative_position_index", (down * (2 * window_size[1] - 1) + right).flatten())
@@ -118,7 +118,7 @@ class ShiftedWindowAttention(nn.Module):
         """Returns -100 for each query and key of a window that come from different sides of the image."""
         sides = []
         for extent, size, s in zip((high, wide), self.window_size, shift, strict=True):
-            position = _creation.arange(extent, device=x.device)
+            position = _ranges.arange(extent, device=x.device)
             sides.append((position >= extent - size).to(x.dtype) + (position >= extent - s).to(x.dtype))
         regions = 3 * sides[0][:, None] + sides[1][None, :]
         window = self.window_size
@@ -138,7 +138,7 @@ class ShiftedWindowAttentionV2(ShiftedWindowAttention):
         if self.qkv.bias is not None:
             width = self.qkv.bias.shape[0] // 3
             nn.init.zeros_(self.qkv.bias[width : 2 * width].detach())
-        sides = [_creation.arange(1 - n, n, dtype=self.qkv.weight.dtype) / (n - 1) for n in self.window_size]
+        sides = [_ranges.arange(1 - n, n, dtype=self.qkv.weight.dtype) / (n - 1) for n in self.window_size]
         table = 8 * _stacked(*meshgrid(*sides, indexing="ij"))
         self.register_buffer("relative_coords_table", table.sign() * (table.abs() + 1.0).log2() / 3.0)
 
@@ -202,7 +202,12 @@ class SwinTransformerBlockV2(SwinTransformerBlock):
 
 
 class SwinTransformer(nn.Module):
-    """A transformer of patches of images, with attention within windows that are shifted in every second block."""
+    """A transformer of patches of images, with attention within windows that are shifted in every second block.
+
+    See Also
+    --------
+    torchvision.models.swin_t, torchvision.models.swin_v2_t
+    """
 
     def __init__(self, patch_size: list[int], embed_dim: int, depths: list[int], num_heads: list[int],
                  window_size: list[int], mlp_ratio: float = 4.0, dropout: float = 0.0, attention_dropout: float = 0.0,

@@ -58,7 +58,12 @@ class Encoder(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """A transformer of patches of images, whose first token is that of the class."""
+    """A transformer of patches of images, whose first token is that of the class.
+
+    See Also
+    --------
+    torchvision.models.vit_b_16, torchvision.models.vit_l_16
+    """
 
     def __init__(self, image_size: int, patch_size: int, num_layers: int, num_heads: int, hidden_dim: int, mlp_dim: int,
                  dropout: float = 0.0, attention_dropout: float = 0.0, num_classes: int = 1000,

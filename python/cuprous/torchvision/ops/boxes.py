@@ -317,6 +317,10 @@ def batched_nms(boxes: Any, scores: Tensor, idxs: Any, iou_threshold: float) -> 
 def masks_to_boxes(masks: Tensor) -> Tensor:
     """Returns the boxes around masks (N, height, width).
 
+    See Also
+    --------
+    torchvision.ops.box_area, torchvision.ops.box_convert
+
     Examples
     --------
     >>> mask = torch.zeros(1, 4, 4)

@@ -70,6 +70,10 @@ def deform_conv2d(input: Any, offset: Any, weight: Any, bias: Any = None, stride
     RuntimeError
         For offsets and masks of other shapes.
 
+    See Also
+    --------
+    torchvision.ops.DeformConv2d
+
     Examples
     --------
     >>> image, offset = torch.arange(9.0).reshape(1, 1, 3, 3), torch.zeros(1, 2, 3, 3)
@@ -139,6 +143,10 @@ class DeformConv2d(nn.Module):
     ------
     ValueError
         For channels that are not divisible by `groups`.
+
+    See Also
+    --------
+    torchvision.ops.deform_conv2d
 
     Examples
     --------

@@ -12,6 +12,10 @@ from cuprous.torch import _creation, nn
 class FrozenBatchNorm2d(nn.Module):
     """Batch norm with fixed statistics and factors.
 
+    See Also
+    --------
+    torch.nn.BatchNorm2d
+
     Examples
     --------
     >>> ops.FrozenBatchNorm2d(1)(torch.ones(1, 1, 1, 2))
@@ -69,6 +73,10 @@ class ConvNormActivation(nn.Sequential):
 class Conv2dNormActivation(ConvNormActivation):
     """A convolution of images, a normalization and an activation.
 
+    See Also
+    --------
+    torchvision.ops.Conv3dNormActivation, torch.nn.Conv2d
+
     Examples
     --------
     >>> ops.Conv2dNormActivation(3, 8, kernel_size=3)(torch.zeros(1, 3, 4, 4)).shape
@@ -78,6 +86,10 @@ class Conv2dNormActivation(ConvNormActivation):
 
 class Conv3dNormActivation(ConvNormActivation):
     """A convolution of volumes, a normalization and an activation.
+
+    See Also
+    --------
+    torchvision.ops.Conv2dNormActivation, torch.nn.Conv3d
 
     Examples
     --------
@@ -95,6 +107,10 @@ class Conv3dNormActivation(ConvNormActivation):
 
 class SqueezeExcitation(nn.Module):
     """Scales channels by factors that are computed from their means (Hu et al., 2018).
+
+    See Also
+    --------
+    torchvision.ops.Conv2dNormActivation
 
     Examples
     --------
@@ -121,6 +137,10 @@ class SqueezeExcitation(nn.Module):
 class MLP(nn.Sequential):
     """Linear layers with an optional normalization, an activation and dropout after each but the last.
 
+    See Also
+    --------
+    torch.nn.Linear, torch.nn.Sequential
+
     Examples
     --------
     >>> ops.MLP(4, [8, 2])(torch.zeros(3, 4)).shape
@@ -144,6 +164,10 @@ class MLP(nn.Sequential):
 
 class Permute(nn.Module):
     """Reorders dimensions.
+
+    See Also
+    --------
+    torch.permute
 
     Examples
     --------

@@ -94,6 +94,10 @@ class FeaturePyramidNetwork(nn.Module):
     ValueError
         For a map without channels.
 
+    See Also
+    --------
+    torchvision.ops.MultiScaleRoIAlign
+
     Examples
     --------
     >>> network = ops.FeaturePyramidNetwork([4, 8], 2)

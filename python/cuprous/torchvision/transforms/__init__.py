@@ -462,6 +462,10 @@ class RandomErasing(_Transform):
     TypeError
         For anything but a tensor.
 
+    See Also
+    --------
+    torchvision.transforms.RandomCrop
+
     Examples
     --------
     >>> transforms.RandomErasing(p=0)(torch.ones(1, 2, 2))

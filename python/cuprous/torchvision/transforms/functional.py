@@ -25,6 +25,10 @@ from cuprous.torchvision._pillow import is_image, pillow
 class InterpolationMode(enum.Enum):
     """Interpolation modes for resizing and rotating.
 
+    See Also
+    --------
+    torchvision.transforms.Resize, torchvision.transforms.RandomRotation
+
     Examples
     --------
     >>> transforms.InterpolationMode.BILINEAR.value
@@ -211,6 +215,10 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     ------
     ValueError
         For an even size, or a standard deviation that is not positive.
+
+    See Also
+    --------
+    torchvision.transforms.GaussianBlur
 
     Examples
     --------

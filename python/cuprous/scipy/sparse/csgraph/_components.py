@@ -77,6 +77,10 @@ def connected_components(
     ValueError
         For a graph that is not square, and another `connection`.
 
+    See Also
+    --------
+    scipy.sparse.csgraph.laplacian, scipy.sparse.csgraph.csgraph_from_dense
+
     Examples
     --------
     >>> graph = cp.scipy.sparse.csr_array([[0, 1, 0], [0, 0, 0], [0, 0, 0]])

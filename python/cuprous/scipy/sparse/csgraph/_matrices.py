@@ -63,6 +63,10 @@ def csgraph_from_dense(
     ValueError
         For an array that is not a square matrix.
 
+    See Also
+    --------
+    scipy.sparse.csgraph.csgraph_to_dense
+
     Examples
     --------
     >>> cp.scipy.sparse.csgraph.csgraph_from_dense([[0.0, 2.0], [0.0, 0.0]]).nnz
@@ -99,6 +103,10 @@ def csgraph_to_dense(csgraph: Any, null_value: float = 0) -> ndarray:
     ------
     ValueError
         For a matrix that is not square.
+
+    See Also
+    --------
+    scipy.sparse.csgraph.csgraph_from_dense
 
     Examples
     --------
@@ -153,6 +161,10 @@ def laplacian(
         For a graph that is not square, and another form.
     NotImplementedError
         For linear operators.
+
+    See Also
+    --------
+    scipy.sparse.csgraph.connected_components
 
     Examples
     --------

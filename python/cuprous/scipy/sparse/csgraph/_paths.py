@@ -21,6 +21,10 @@ class NegativeCycleError(Exception):
     message : str, default ""
         The message.
 
+    See Also
+    --------
+    scipy.sparse.csgraph.shortest_path, scipy.sparse.csgraph.bellman_ford, scipy.sparse.csgraph.johnson
+
     Examples
     --------
     >>> issubclass(cp.scipy.sparse.csgraph.NegativeCycleError, Exception)
@@ -93,6 +97,11 @@ def shortest_path(
         For a graph that is not square, another method, and nodes out of bounds.
     NegativeCycleError
         For cycles of negative length.
+
+    See Also
+    --------
+    scipy.sparse.csgraph.dijkstra, scipy.sparse.csgraph.bellman_ford, scipy.sparse.csgraph.floyd_warshall,
+    scipy.sparse.csgraph.johnson
 
     Examples
     --------

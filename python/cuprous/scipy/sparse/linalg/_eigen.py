@@ -17,6 +17,10 @@ from cuprous.scipy.sparse.linalg._iterative import _norm
 class ArpackError(RuntimeError):
     """An error in an eigenvalue iteration.
 
+    See Also
+    --------
+    scipy.sparse.linalg.ArpackNoConvergence, scipy.sparse.linalg.eigsh
+
     Examples
     --------
     >>> issubclass(cp.scipy.sparse.linalg.ArpackError, RuntimeError)
@@ -37,6 +41,10 @@ class ArpackNoConvergence(ArpackError):
         The eigenvalues that converged.
     eigenvectors : ndarray
         Their eigenvectors.
+
+    See Also
+    --------
+    scipy.sparse.linalg.ArpackError, scipy.sparse.linalg.eigsh
 
     Examples
     --------

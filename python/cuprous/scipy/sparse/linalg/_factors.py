@@ -48,6 +48,10 @@ class SuperLU:
     csc : type
         The class of L and U.
 
+    See Also
+    --------
+    scipy.sparse.linalg.splu, scipy.sparse.linalg.factorized, scipy.sparse.linalg.spsolve
+
     Examples
     --------
     >>> lu = cp.scipy.sparse.linalg.splu(cp.scipy.sparse.csc_array([[0.0, 2.0], [4.0, 0.0]]))
@@ -159,6 +163,10 @@ def splu(
     NotImplementedError
         For more than 20,000 unknowns; use `cg`, `gmres` or `bicgstab`.
 
+    See Also
+    --------
+    scipy.sparse.linalg.SuperLU, scipy.sparse.linalg.factorized, scipy.sparse.linalg.spsolve
+
     Examples
     --------
     >>> lu = cp.scipy.sparse.linalg.splu(cp.scipy.sparse.csc_array([[2.0, 0.0], [0.0, 4.0]]))
@@ -191,6 +199,10 @@ def factorized(A: Any) -> Callable[[ArrayLike], ndarray]:
         For a matrix that is not square.
     RuntimeError
         For a singular matrix.
+
+    See Also
+    --------
+    scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve, scipy.sparse.linalg.SuperLU
 
     Examples
     --------
@@ -235,6 +247,10 @@ def spsolve_triangular(
         For a matrix that is not square, and right-hand sides of another length.
     LinAlgError
         For a singular matrix.
+
+    See Also
+    --------
+    scipy.sparse.linalg.spsolve, scipy.sparse.linalg.splu, scipy.sparse.linalg.factorized
 
     Examples
     --------

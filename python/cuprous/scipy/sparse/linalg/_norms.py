@@ -42,6 +42,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> ndarray:
     NotImplementedError
         For the orders 2, -2 and "nuc", which need singular values.
 
+    See Also
+    --------
+    linalg.norm
+
     Examples
     --------
     >>> cp.scipy.sparse.linalg.norm(cp.scipy.sparse.diags([[3.0, 4.0]], [0]))

@@ -21,6 +21,10 @@ class CheckpointException(BaseException):
         What was done.
     failures : dict
         By rank, the exception, or its text if it was raised on another rank.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.save, torch.distributed.checkpoint.load
     """
 
     def __init__(self, msg: str, failures: dict[int, Any]) -> None:

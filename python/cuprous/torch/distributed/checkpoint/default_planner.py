@@ -53,6 +53,10 @@ class DefaultSavePlanner(SavePlanner):
         What a rank has planned is sent and combined again only if it has changed since the last save by a planner of
         this class with these options. All ranks give the same value.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.SavePlanner, torch.distributed.checkpoint.DefaultLoadPlanner
+
     Examples
     --------
     >>> planner = dcp.DefaultSavePlanner(dedup_save_to_lowest_rank=True)  # doctest: +SKIP
@@ -148,6 +152,10 @@ class DefaultLoadPlanner(LoadPlanner):
         Has no effect, because DTensors do not contain each other.
     allow_partial_load : bool, default False
         Leaves entries that the checkpoint lacks as they are; otherwise they are an error.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.LoadPlanner, torch.distributed.checkpoint.DefaultSavePlanner
 
     Examples
     --------

@@ -78,6 +78,10 @@ class FileSystemWriter(BlockingAsyncStager, StorageWriter):
     NotImplementedError
         For another value of an argument that must be as given.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.FileSystemReader, torch.distributed.checkpoint.StorageWriter
+
     Examples
     --------
     >>> import tempfile
@@ -313,6 +317,10 @@ class FileSystemReader(StorageReader):
     ------
     NotImplementedError
         For a registry of extensions.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.FileSystemWriter, torch.distributed.checkpoint.StorageReader
 
     Examples
     --------

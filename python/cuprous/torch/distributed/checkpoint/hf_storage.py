@@ -63,6 +63,10 @@ class HuggingFaceStorageWriter(FileSystemWriter):
     thread_count_consolidation : int, default 1
         Has no effect.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.HuggingFaceStorageReader, torch.distributed.checkpoint.FileSystemWriter
+
     Examples
     --------
     >>> writer = dcp.HuggingFaceStorageWriter("model", save_distributed=True,
@@ -201,6 +205,10 @@ class HuggingFaceStorageReader(FileSystemReader):
         The directory.
     thread_count : int, default 1
         Has no effect.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.HuggingFaceStorageWriter, torch.distributed.checkpoint.FileSystemReader
 
     Examples
     --------

@@ -21,6 +21,10 @@ class ChunkStorageMetadata:
         Where it begins in the whole.
     sizes : Size
         Its shape.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.TensorStorageMetadata, torch.distributed.checkpoint.Metadata
     """
 
     offsets: Size
@@ -76,6 +80,10 @@ class TensorStorageMetadata:
     chunks : list of ChunkStorageMetadata
         The parts that are stored.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.ChunkStorageMetadata, torch.distributed.checkpoint.Metadata
+
     Examples
     --------
     >>> import tempfile
@@ -94,7 +102,12 @@ class TensorStorageMetadata:
 
 @dataclass
 class BytesStorageMetadata:
-    """A value that is no tensor."""
+    """A value that is no tensor.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.TensorStorageMetadata, torch.distributed.checkpoint.Metadata
+    """
 
 
 @dataclass
@@ -135,6 +148,10 @@ class Metadata:
         What the storage says to planners.
     version : str, optional
         The version of the format.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.TensorStorageMetadata, torch.distributed.checkpoint.BytesStorageMetadata
 
     Examples
     --------

@@ -81,6 +81,10 @@ class WriteItem:
         The size of a value, if it is known.
     tensor_data : TensorWriteData, optional
         The part of a tensor.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.SavePlan, torch.distributed.checkpoint.ReadItem
     """
 
     index: MetadataIndex
@@ -112,6 +116,10 @@ class ReadItem:
         Where it begins in the part that is stored.
     lengths : Size
         Its shape.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.LoadPlan, torch.distributed.checkpoint.WriteItem
     """
 
     type: LoadItemType
@@ -136,6 +144,10 @@ class SavePlan:
         What the planner adds.
     usable : bool, default True
         As with PyTorch, where False stands for the plan of the last time.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.SavePlanner, torch.distributed.checkpoint.WriteItem
     """
 
     items: list[WriteItem]
@@ -156,6 +168,10 @@ class LoadPlan:
         What the storage adds.
     planner_data : object, optional
         What the planner adds.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.LoadPlanner, torch.distributed.checkpoint.ReadItem
     """
 
     items: list[ReadItem]
@@ -170,6 +186,10 @@ class SavePlanner(abc.ABC):
     Plans travel between the ranks as text. What a planner adds to them consists of plain values, of this package's
     classes, and of dataclasses of the module that defines the planner or the storage. A subclass of
     `DefaultSavePlanner` needs only the methods that differ.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.DefaultSavePlanner, torch.distributed.checkpoint.SavePlan
 
     Examples
     --------
@@ -239,6 +259,10 @@ class LoadPlanner:
     """Decides what is loaded, and where it goes. `load` calls its methods in the order in which they stand here.
 
     A subclass of `DefaultLoadPlanner` needs only the methods that differ.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.DefaultLoadPlanner, torch.distributed.checkpoint.LoadPlan
 
     Examples
     --------

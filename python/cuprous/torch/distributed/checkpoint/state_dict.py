@@ -42,6 +42,10 @@ class StateDictOptions:
     dsd_fqn_modifiers : str, optional
         The name of PyTorch's method for changed names; it has no effect.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.get_state_dict, torch.distributed.checkpoint.state_dict.set_state_dict
+
     Examples
     --------
     >>> from cuprous.torch.distributed.checkpoint import state_dict
@@ -107,6 +111,10 @@ def get_model_state_dict(model: Module, *, submodules: Any = None,
     NotImplementedError
         For an option that is not supported.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.set_model_state_dict, torch.distributed.checkpoint.state_dict.get_state_dict
+
     Examples
     --------
     >>> from cuprous.torch.distributed.checkpoint import state_dict
@@ -159,6 +167,11 @@ def get_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
         If an optimizer has a parameter that the model does not have.
     NotImplementedError
         For an option that is not supported.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.set_optimizer_state_dict,
+    torch.distributed.checkpoint.state_dict.get_state_dict
 
     Examples
     --------
@@ -233,6 +246,12 @@ def get_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
                    options: StateDictOptions | None = None) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
     """Returns the states of a model and its optimizers, for `torch.distributed.checkpoint.save`.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.set_state_dict,
+    torch.distributed.checkpoint.state_dict.get_model_state_dict,
+    torch.distributed.checkpoint.state_dict.get_optimizer_state_dict
+
     Examples
     --------
     >>> model_state, optimizer_state = get_state_dict(model, optimizer)  # doctest: +SKIP
@@ -264,6 +283,10 @@ def set_model_state_dict(model: Module, model_state_dict: Mapping[str, Any], *,
     RuntimeError
         Listing what does not fit, if strict.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.get_model_state_dict, torch.distributed.checkpoint.state_dict.set_state_dict
+
     Examples
     --------
     >>> from cuprous.torch.distributed.checkpoint import state_dict
@@ -288,6 +311,11 @@ def set_optimizer_state_dict(model: Module, optimizers: Optimizer | Iterable[Opt
     ------
     RuntimeError
         If the state lacks a group of parameters, or the state of one.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.get_optimizer_state_dict,
+    torch.distributed.checkpoint.state_dict.set_state_dict
 
     Examples
     --------
@@ -335,6 +363,12 @@ def set_state_dict(model: Module, optimizers: Optimizer | Iterable[Optimizer], *
     -------
     pair of lists
         Names that the model's state lacks, and those that the model does not have.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.state_dict.get_state_dict,
+    torch.distributed.checkpoint.state_dict.set_model_state_dict,
+    torch.distributed.checkpoint.state_dict.set_optimizer_state_dict
 
     Examples
     --------

@@ -44,6 +44,10 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
     ValueError
         Without a directory or a storage.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.save, torch.distributed.checkpoint.FileSystemReader
+
     Examples
     --------
     >>> state = {"model": model.state_dict()}  # doctest: +SKIP
@@ -97,6 +101,10 @@ def load_state_dict(state_dict: dict[str, Any], storage_reader: StorageReader, p
         Loads on this rank alone.
     planner : LoadPlanner, optional
         What is loaded, in place of `DefaultLoadPlanner`.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.load, torch.distributed.checkpoint.save_state_dict
     """
     warnings.warn("`load_state_dict` is deprecated, use `load`", FutureWarning, stacklevel=2)
     storage_reader.reset()

@@ -62,6 +62,11 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     ValueError
         Without a directory or a storage.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.async_save, torch.distributed.checkpoint.load,
+    torch.distributed.checkpoint.FileSystemWriter
+
     Examples
     --------
     >>> dcp.save({"model": model.state_dict()}, checkpoint_id="step100")  # doctest: +SKIP
@@ -212,6 +217,10 @@ def async_save(state_dict: dict[str, Any], *, checkpoint_id: Any = None,
         A future of the contents, whose `result()` raises what `save` does; a failure is a warning too. With a stager
         that copies in the background, an `AsyncSaveResponse`.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.save, torch.distributed.checkpoint.load
+
     Examples
     --------
     >>> import tempfile
@@ -288,6 +297,10 @@ def save_state_dict(state_dict: dict[str, Any], storage_writer: StorageWriter, p
     -------
     Metadata
         The contents.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.save, torch.distributed.checkpoint.load_state_dict
     """
     warnings.warn("`save_state_dict` is deprecated, use `save`", FutureWarning, stacklevel=2)
     storage_writer.reset()

@@ -9,6 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 class Stateful(Protocol):
     """An object whose state `save` saves and `load` restores: `state_dict()` and `load_state_dict(state)`.
 
+    See Also
+    --------
+    torch.distributed.checkpoint.save, torch.distributed.checkpoint.load
+
     Examples
     --------
     >>> from cuprous.torch.distributed import checkpoint

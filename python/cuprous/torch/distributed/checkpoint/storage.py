@@ -33,7 +33,12 @@ class WriteResult:
 
 class StorageWriter(abc.ABC):
     """Writes checkpoints somewhere. `save` calls its methods in the order in which they stand here; those that are
-    called on one rank are called on the rank that also calls the planner's `create_global_plan`."""
+    called on one rank are called on the rank that also calls the planner's `create_global_plan`.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.FileSystemWriter, torch.distributed.checkpoint.StorageReader
+    """
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:
@@ -132,7 +137,12 @@ class StorageWriter(abc.ABC):
 
 
 class StorageReader(abc.ABC):
-    """Reads checkpoints from somewhere. `load` calls its methods in the order in which they stand here."""
+    """Reads checkpoints from somewhere. `load` calls its methods in the order in which they stand here.
+
+    See Also
+    --------
+    torch.distributed.checkpoint.FileSystemReader, torch.distributed.checkpoint.StorageWriter
+    """
 
     @abc.abstractmethod
     def reset(self, checkpoint_id: str | os.PathLike[str] | None = None) -> None:

@@ -22,6 +22,10 @@ from cuprous.torch.nn.parameter import Parameter
 class UnshardHandle:
     """What `FSDPModule.unshard(async_op=True)` returns.
 
+    See Also
+    --------
+    torch.distributed.fsdp.FSDPModule, torch.distributed.fsdp.fully_shard
+
     Examples
     --------
     >>> from cuprous.torch.distributed import fsdp
@@ -452,6 +456,10 @@ def register_fsdp_forward_method(module: Module, method_name: str) -> None:
     ------
     ValueError
         If the module has no such method.
+
+    See Also
+    --------
+    torch.distributed.fsdp.fully_shard, torch.distributed.fsdp.FSDPModule
 
     Examples
     --------

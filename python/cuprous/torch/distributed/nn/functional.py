@@ -262,6 +262,10 @@ def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: list[in
     """Returns the parts of each rank's tensor for this one, along the first dimension; gradients go back the same way.
     `output` has the result's shape.
 
+    See Also
+    --------
+    torch.distributed.all_to_all_single, torch.distributed.nn.functional.all_to_all
+
     Examples
     --------
     >>> functional.all_to_all_single(torch.empty(2), torch.ones(2))

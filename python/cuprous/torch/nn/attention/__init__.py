@@ -13,6 +13,10 @@ class SDPBackend(enum.Enum):
     """An implementation of `scaled_dot_product_attention`. MATH is the formula. The fused ones are all cuDNN's routine
     here.
 
+    See Also
+    --------
+    torch.nn.attention.sdpa_kernel, torch.nn.functional.scaled_dot_product_attention
+
     Examples
     --------
     >>> nn.attention.SDPBackend.MATH.name
@@ -56,6 +60,10 @@ def sdpa_kernel(backends: SDPBackend | Sequence[SDPBackend], set_priority: bool 
         For values that are not members of `SDPBackend`.
     NotImplementedError
         For `set_priority`, and for OVERRIDEABLE, which is for other vendors' devices.
+
+    See Also
+    --------
+    torch.nn.attention.SDPBackend, torch.nn.functional.scaled_dot_product_attention
 
     Examples
     --------

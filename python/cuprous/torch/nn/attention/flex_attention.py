@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cuprous._core import Tensor
-from cuprous.torch import _creation, _placeholders
+from cuprous.torch import _creation, _placeholders, _ranges
 from cuprous.torch._pointwise import FUNCTIONS as _pointwise
 from cuprous.torch._products import matmul
-from cuprous.torch._reductions import logsumexp
+from cuprous.torch._softmax import logsumexp
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn.functional import softmax
 
@@ -42,6 +42,10 @@ def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
     Tensor
         A bool tensor.
 
+    See Also
+    --------
+    torch.nn.attention.flex_attention.and_masks, torch.nn.attention.flex_attention.create_block_mask
+
     Examples
     --------
     >>> from cuprous.torch.nn.attention.flex_attention import create_mask, noop_mask
@@ -63,6 +67,11 @@ def and_masks(*mask_mods: Signature) -> Signature:
     -------
     callable
         A function of batch, head, query and key.
+
+    See Also
+    --------
+    torch.nn.attention.flex_attention.or_masks, torch.nn.attention.flex_attention.create_mask,
+    torch.nn.attention.flex_attention.create_block_mask
 
     Examples
     --------
@@ -96,6 +105,11 @@ def or_masks(*mask_mods: Signature) -> Signature:
     callable
         A function of batch, head, query and key.
 
+    See Also
+    --------
+    torch.nn.attention.flex_attention.and_masks, torch.nn.attention.flex_attention.create_mask,
+    torch.nn.attention.flex_attention.create_block_mask
+
     Examples
     --------
     >>> from cuprous.torch.nn.attention.flex_attention import create_mask, or_masks
@@ -120,7 +134,7 @@ def _indices(*extents: int, device: Any) -> list[Tensor]:
     for k, n in enumerate(extents):
         shape = [1] * len(extents)
         shape[k] = n
-        found.append(_creation.arange(n, device=device).view(shape))
+        found.append(_ranges.arange(n, device=device).view(shape))
     return found
 
 
@@ -150,6 +164,11 @@ def create_mask(mod_fn: Signature, B: int | None, H: int | None, Q_LEN: int, KV_
     Tensor
         A bool tensor of shape (B, H, Q_LEN, KV_LEN).
 
+    See Also
+    --------
+    torch.nn.attention.flex_attention.create_block_mask, torch.nn.attention.flex_attention.and_masks,
+    torch.nn.attention.flex_attention.or_masks
+
     Examples
     --------
     >>> from cuprous.torch.nn.attention.flex_attention import create_mask
@@ -173,6 +192,10 @@ class BlockMask:
         The mask, a bool tensor.
     block_size : int or sequence of ints, optional
         The extents of a block.
+
+    See Also
+    --------
+    torch.nn.attention.flex_attention.create_block_mask, torch.nn.attention.flex_attention.flex_attention
 
     Examples
     --------
@@ -314,6 +337,11 @@ def create_block_mask(
     -------
     BlockMask
 
+    See Also
+    --------
+    torch.nn.attention.flex_attention.create_mask, torch.nn.attention.flex_attention.BlockMask,
+    torch.nn.attention.flex_attention.flex_attention
+
     Examples
     --------
     >>> from cuprous.torch.nn.attention.flex_attention import create_block_mask
@@ -332,6 +360,10 @@ class AuxRequest(NamedTuple):
         Whether to return the logarithms of the sums of exponentials.
     max_scores : bool, default False
         Whether to return the largest score of each query.
+
+    See Also
+    --------
+    torch.nn.attention.flex_attention.AuxOutput, torch.nn.attention.flex_attention.flex_attention
 
     Examples
     --------
@@ -355,6 +387,10 @@ class AuxOutput(NamedTuple):
         The logarithms of the sums of exponentials, a tensor of shape (batch, heads, queries), or None.
     max_scores : Tensor or None, optional
         The largest score of each query, a tensor of that shape, or None.
+
+    See Also
+    --------
+    torch.nn.attention.flex_attention.AuxRequest, torch.nn.attention.flex_attention.flex_attention
 
     Examples
     --------
@@ -408,6 +444,11 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Signature | None
     ------
     ValueError
         If the numbers of heads differ without `enable_gqa`.
+
+    See Also
+    --------
+    torch.nn.attention.flex_attention.create_block_mask, torch.nn.attention.flex_attention.BlockMask,
+    torch.nn.functional.scaled_dot_product_attention
 
     Examples
     --------

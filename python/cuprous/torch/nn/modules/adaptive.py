@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _indexing, _joining, _reductions, _shape
-from cuprous.torch._reductions import log_softmax
+from cuprous.torch import _extremes, _indexing, _joining, _reductions, _shape
+from cuprous.torch._softmax import log_softmax
 from cuprous.torch.nn.modules.container import ModuleList, Sequential
 from cuprous.torch.nn.modules.linear import Linear
 from cuprous.torch.nn.modules.module import Module
@@ -166,7 +166,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         >>> layer.predict(torch.ones(3, 16)).shape
         torch.Size([3])
         """
-        return _reductions.argmax(self.log_prob(input), 1)
+        return _extremes.argmax(self.log_prob(input), 1)
 
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]

@@ -53,6 +53,10 @@ class RNNBase(_Recurrent):
     proj_size : int, default 0
         The number of features to which states are projected; 0 for no projection.
 
+    See Also
+    --------
+    torch.nn.RNN, torch.nn.LSTM, torch.nn.GRU
+
     Examples
     --------
     >>> isinstance(nn.LSTM(3, 4), nn.RNNBase)
@@ -294,6 +298,10 @@ class GRU(RNNBase):
 class RNNCellBase(_Recurrent):
     """Base class for one step of a recurrent layer. The parameters are `weight_ih`, `weight_hh`, `bias_ih` and
     `bias_hh`.
+
+    See Also
+    --------
+    torch.nn.RNNCell, torch.nn.LSTMCell, torch.nn.GRUCell
 
     Examples
     --------

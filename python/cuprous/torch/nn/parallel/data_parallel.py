@@ -52,6 +52,10 @@ class DataParallel(Module):
     RuntimeError
         In a call, if parameters or buffers are not on the first GPU.
 
+    See Also
+    --------
+    torch.nn.parallel.DistributedDataParallel
+
     Examples
     --------
     >>> if torch.cuda.is_available():
@@ -117,6 +121,10 @@ def data_parallel(module: Module, inputs: Any, device_ids: Any = None, output_de
     ------
     RuntimeError
         If parameters or buffers are not on the first GPU.
+
+    See Also
+    --------
+    torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel
 
     Examples
     --------

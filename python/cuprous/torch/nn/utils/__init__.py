@@ -41,6 +41,10 @@ def skip_init(module_cls: type[Any], *args: Any, **kwargs: Any) -> Any:
     RuntimeError
         For a class that is not a module's, or that has no parameter `device`.
 
+    See Also
+    --------
+    torch.nn.init.uniform_, torch.nn.Module.to_empty
+
     Examples
     --------
     >>> nn.utils.skip_init(nn.Linear, 3, 2).weight.shape

@@ -54,6 +54,11 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Module
         The module.
 
+    See Also
+    --------
+    torch.nn.utils.parametrizations.spectral_norm, torch.nn.utils.parametrize.register_parametrization,
+    torch.nn.utils.weight_norm
+
     Examples
     --------
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
@@ -135,6 +140,11 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     -------
     Module
         The module.
+
+    See Also
+    --------
+    torch.nn.utils.parametrizations.weight_norm, torch.nn.utils.parametrize.register_parametrization,
+    torch.nn.utils.spectral_norm
 
     Examples
     --------

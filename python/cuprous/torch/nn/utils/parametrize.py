@@ -38,6 +38,10 @@ class ParametrizationList(ModuleList):
     result
         The tensor.
 
+    See Also
+    --------
+    torch.nn.utils.parametrize.register_parametrization, torch.nn.utils.parametrize.is_parametrized
+
     Examples
     --------
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
@@ -108,6 +112,10 @@ class cached:
     """A context manager within which each parametrized tensor is computed once. An assignment to a tensor computes it
     anew.
 
+    See Also
+    --------
+    torch.nn.utils.parametrize.register_parametrization
+
     Examples
     --------
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
@@ -150,6 +158,11 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     -------
     bool
 
+    See Also
+    --------
+    torch.nn.utils.parametrize.register_parametrization, torch.nn.utils.parametrize.remove_parametrizations,
+    torch.nn.utils.parametrize.type_before_parametrizations
+
     Examples
     --------
     >>> nn.utils.parametrize.is_parametrized(nn.Linear(3, 2))
@@ -191,6 +204,10 @@ def type_before_parametrizations(module: Module) -> type:
     type
         A class.
 
+    See Also
+    --------
+    torch.nn.utils.parametrize.is_parametrized, torch.nn.utils.parametrize.register_parametrization
+
     Examples
     --------
     >>> layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 2))
@@ -227,6 +244,11 @@ def register_parametrization(
     ------
     ValueError
         If the tensor does not exist, or the parametrization changes its shape or dtype.
+
+    See Also
+    --------
+    torch.nn.utils.parametrize.remove_parametrizations, torch.nn.utils.parametrize.is_parametrized,
+    torch.nn.utils.parametrize.cached
 
     Examples
     --------
@@ -289,6 +311,10 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     ------
     ValueError
         If the tensor is not parametrized, or if there are several originals to choose from.
+
+    See Also
+    --------
+    torch.nn.utils.parametrize.register_parametrization, torch.nn.utils.parametrize.is_parametrized
 
     Examples
     --------

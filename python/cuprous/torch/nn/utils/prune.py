@@ -18,6 +18,10 @@ from cuprous.torch.linalg import norm
 class BasePruningMethod(ABC):
     """A rule that computes a mask. `PRUNING_TYPE` says what it selects: "global", "unstructured" or "structured".
 
+    See Also
+    --------
+    torch.nn.utils.prune.PruningContainer, torch.nn.utils.prune.CustomFromMask, torch.nn.utils.prune.is_pruned
+
     Examples
     --------
     >>> issubclass(nn.utils.prune.L1Unstructured, nn.utils.prune.BasePruningMethod)
@@ -219,6 +223,10 @@ class PruningContainer(BasePruningMethod):
     *args : BasePruningMethod
         The rules.
 
+    See Also
+    --------
+    torch.nn.utils.prune.BasePruningMethod, torch.nn.utils.prune.is_pruned
+
     Examples
     --------
     >>> len(nn.utils.prune.PruningContainer())
@@ -296,6 +304,10 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """A rule that prunes nothing, but gives the parameter a mask.
 
+    See Also
+    --------
+    torch.nn.utils.prune.identity, torch.nn.utils.prune.BasePruningMethod
+
     Examples
     --------
     >>> nn.utils.prune.Identity().compute_mask(torch.ones(2), torch.ones(2))
@@ -334,6 +346,10 @@ class RandomUnstructured(_Unstructured):
     amount : int or float
         The number of elements or channels, or the fraction of them.
 
+    See Also
+    --------
+    torch.nn.utils.prune.random_unstructured, torch.nn.utils.prune.L1Unstructured, torch.nn.utils.prune.RandomStructured
+
     Examples
     --------
     >>> nn.utils.prune.RandomUnstructured(1).prune(torch.ones(3)).sum()
@@ -351,6 +367,10 @@ class L1Unstructured(_Unstructured):
     ----------
     amount : int or float
         The number of elements or channels, or the fraction of them.
+
+    See Also
+    --------
+    torch.nn.utils.prune.l1_unstructured, torch.nn.utils.prune.RandomUnstructured, torch.nn.utils.prune.LnStructured
 
     Examples
     --------
@@ -371,6 +391,10 @@ class RandomStructured(BasePruningMethod):
         The number of elements or channels, or the fraction of them.
     dim : int, default -1
         The dimension of the channels.
+
+    See Also
+    --------
+    torch.nn.utils.prune.random_structured, torch.nn.utils.prune.LnStructured, torch.nn.utils.prune.RandomUnstructured
 
     Examples
     --------
@@ -409,6 +433,10 @@ class LnStructured(RandomStructured):
     dim : int, default -1
         The dimension of the channels.
 
+    See Also
+    --------
+    torch.nn.utils.prune.ln_structured, torch.nn.utils.prune.RandomStructured, torch.nn.utils.prune.L1Unstructured
+
     Examples
     --------
     >>> nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.tensor([[1.0, 0.0], [3.0, 4.0]]))
@@ -434,6 +462,10 @@ class CustomFromMask(BasePruningMethod):
     ----------
     mask : Tensor
         The mask, of the parameter's shape.
+
+    See Also
+    --------
+    torch.nn.utils.prune.custom_from_mask, torch.nn.utils.prune.BasePruningMethod
 
     Examples
     --------
@@ -465,6 +497,10 @@ def identity(module: Any, name: str) -> Any:
     Module
         The module.
 
+    See Also
+    --------
+    torch.nn.utils.prune.Identity, torch.nn.utils.prune.custom_from_mask, torch.nn.utils.prune.remove
+
     Examples
     --------
     >>> nn.utils.prune.identity(nn.Linear(2, 1), "weight").weight_mask
@@ -490,6 +526,11 @@ def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     -------
     Module
         The module.
+
+    See Also
+    --------
+    torch.nn.utils.prune.l1_unstructured, torch.nn.utils.prune.random_structured,
+    torch.nn.utils.prune.global_unstructured, torch.nn.utils.prune.remove
 
     Examples
     --------
@@ -519,6 +560,11 @@ def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any 
     Module
         The module.
 
+    See Also
+    --------
+    torch.nn.utils.prune.random_unstructured, torch.nn.utils.prune.ln_structured,
+    torch.nn.utils.prune.global_unstructured, torch.nn.utils.prune.remove
+
     Examples
     --------
     >>> nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=0.5).weight_mask.sum()
@@ -546,6 +592,10 @@ def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     -------
     Module
         The module.
+
+    See Also
+    --------
+    torch.nn.utils.prune.ln_structured, torch.nn.utils.prune.random_unstructured, torch.nn.utils.prune.remove
 
     Examples
     --------
@@ -579,6 +629,10 @@ def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importa
     Module
         The module.
 
+    See Also
+    --------
+    torch.nn.utils.prune.random_structured, torch.nn.utils.prune.l1_unstructured, torch.nn.utils.prune.remove
+
     Examples
     --------
     >>> nn.utils.prune.ln_structured(nn.Linear(2, 2), "weight", amount=1, n=2, dim=0).weight_mask.sum()
@@ -604,6 +658,10 @@ def custom_from_mask(module: Any, name: str, mask: Tensor) -> Any:
     -------
     Module
         The module.
+
+    See Also
+    --------
+    torch.nn.utils.prune.CustomFromMask, torch.nn.utils.prune.identity, torch.nn.utils.prune.remove
 
     Examples
     --------
@@ -633,6 +691,10 @@ def global_unstructured(parameters: Iterable[tuple[Any, str]], pruning_method: A
     ------
     TypeError
         For a structured rule.
+
+    See Also
+    --------
+    torch.nn.utils.prune.l1_unstructured, torch.nn.utils.prune.random_unstructured, torch.nn.utils.prune.remove
 
     Examples
     --------
@@ -679,6 +741,10 @@ def remove(module: Any, name: str) -> Any:
     ValueError
         If the parameter is not pruned.
 
+    See Also
+    --------
+    torch.nn.utils.prune.is_pruned, torch.nn.utils.prune.l1_unstructured, torch.nn.utils.prune.custom_from_mask
+
     Examples
     --------
     >>> layer = nn.utils.prune.l1_unstructured(nn.Linear(2, 1), "weight", amount=1)
@@ -703,6 +769,10 @@ def is_pruned(module: Any) -> bool:
     Returns
     -------
     bool
+
+    See Also
+    --------
+    torch.nn.utils.prune.remove, torch.nn.utils.prune.BasePruningMethod
 
     Examples
     --------

@@ -203,6 +203,10 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     Tensor or None
         An int64 vector.
 
+    See Also
+    --------
+    torch.nn.utils.rnn.pack_padded_sequence, torch.nn.utils.rnn.PackedSequence, torch.argsort
+
     Examples
     --------
     >>> nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))

@@ -40,6 +40,10 @@ def functional_call(module: Module, parameters_and_buffers: Any, args: Any = Non
     RuntimeError
         If `strict` is not satisfied.
 
+    See Also
+    --------
+    torch.func.functional_call, torch.func.stack_module_state
+
     Examples
     --------
     >>> layer = nn.Linear(2, 1)

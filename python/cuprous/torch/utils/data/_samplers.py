@@ -33,6 +33,11 @@ class Sampler(Generic[T]):
     data_source : Dataset, optional
         Has no effect.
 
+    See Also
+    --------
+    torch.utils.data.SequentialSampler, torch.utils.data.RandomSampler, torch.utils.data.BatchSampler,
+    torch.utils.data.WeightedRandomSampler
+
     Examples
     --------
     >>> class Backward(torch.utils.data.Sampler):

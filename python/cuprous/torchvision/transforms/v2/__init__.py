@@ -12,6 +12,10 @@ from cuprous.torchvision.transforms.v2 import functional  # type: ignore[no-rede
 class Identity:
     """Returns its argument.
 
+    See Also
+    --------
+    torchvision.transforms.v2.Compose
+
     Examples
     --------
     >>> v2.Identity()(torch.ones(2))
@@ -26,6 +30,10 @@ class Identity:
 class ToImage(transforms.PILToTensor):
     """Converts an image to a uint8 tensor (channels, height, width).
 
+    See Also
+    --------
+    torchvision.transforms.v2.ToDtype
+
     Examples
     --------
     >>> image = Image.new("RGB", (4, 2), (255, 0, 0))
@@ -36,6 +44,10 @@ class ToImage(transforms.PILToTensor):
 
 class ToDtype:
     """Converts a tensor to a dtype; with `scale` its values too, so that floats lie in [0, 1].
+
+    See Also
+    --------
+    torchvision.transforms.v2.ToImage, torchvision.transforms.v2.Normalize
 
     Examples
     --------

@@ -18,6 +18,11 @@ from cuprous.torch.nn.modules.sparse import Embedding
 class ParallelStyle(ABC):
     """Base class of the ways to divide a module.
 
+    See Also
+    --------
+    torch.distributed.tensor.parallel.ColwiseParallel, torch.distributed.tensor.parallel.RowwiseParallel,
+    torch.distributed.tensor.parallel.parallelize_module
+
     Examples
     --------
     >>> from cuprous.torch.distributed.tensor import parallel
@@ -221,6 +226,10 @@ class PrepareModuleInput(ParallelStyle):
         The same by name.
     use_local_output : bool, default False
         Passes this rank's parts, plain tensors.
+
+    See Also
+    --------
+    torch.distributed.tensor.parallel.PrepareModuleOutput, torch.distributed.tensor.parallel.parallelize_module
     """
 
     def __init__(self, *, input_layouts: Any = None, desired_input_layouts: Any = None,
@@ -270,6 +279,10 @@ class PrepareModuleOutput(ParallelStyle):
         The placements that are needed.
     use_local_output : bool, default True
         Returns this rank's parts, plain tensors.
+
+    See Also
+    --------
+    torch.distributed.tensor.parallel.PrepareModuleInput, torch.distributed.tensor.parallel.parallelize_module
     """
 
     def __init__(self, *, output_layouts: Any, desired_output_layouts: Any, use_local_output: bool = True) -> None:
