@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 #: A line of the prelude that all generated code has, and no user's.
@@ -24,9 +25,24 @@ GENERATED = b"#define DEV __device__ __forceinline__"
 NAMESPACE = re.compile(rb"^namespace kernel_\d+ \{$", re.MULTILINE)
 
 
+def with_precompiled_header(folder: Path, command: list[str]) -> list[str]:
+    """Returns the command with HIP's header as clang's own file, which is made once for each target and options: the
+    header takes 1.2 s of a core, and the code of a kernel 0.05 s."""
+    at = command.index("-include")
+    options = [option for option in command if option not in ("-S", "-o", "/dev/null", "-")]
+    path = folder / f"{hashlib.sha256(' '.join(options).encode()).hexdigest()[:20]}.pch"
+    if not path.exists():
+        made = path.with_suffix(f".{os.getpid()}")
+        emit = ["-fsyntax-only", "-Xclang", "-emit-pch", "-Xclang", "-o", "-Xclang", str(made), "-"]
+        subprocess.run([*options, *emit], input=b"", check=True)
+        made.replace(path)
+    return [*command[:at], "-Xclang", "-include-pch", "-Xclang", str(path), *command[at + 2 :]]
+
+
 def compile_and_record(file: str, command: list[str]) -> int:
     """Runs the compiler with this process's input, and returns its exit status."""
     source = sys.stdin.buffer.read()
+    command = with_precompiled_header(Path(file).parent, command)
     start = time.perf_counter()
     status = subprocess.run(command, input=source, check=False).returncode
     seconds = time.perf_counter() - start
