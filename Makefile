@@ -35,6 +35,7 @@ PYTHON   ?= python3
 VENV     := .venv
 WHEEL    ?=
 ARGS     ?=
+K        ?=
 PROGRAMS ?= 100000
 SEED     ?= 0
 SEQUENCES ?= 1000
