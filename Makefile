@@ -200,7 +200,7 @@ coverage: $(READY)
 	$(ENV) $(PY) docs/coverage.py
 
 docs: $(DOCS_READY)
-	$(ENV) $(PY) -m sphinx --fresh-env --quiet --fail-on-warning --keep-going --builder html docs build/docs
+	$(ENV) $(PY) -m sphinx --jobs auto --fresh-env --quiet --fail-on-warning --keep-going --builder html docs build/docs
 	@echo "build/docs/index.html"
 
 $(VENV)/.zig: $(VENV)/.dev

@@ -312,9 +312,10 @@ class Results(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(parts))
 
 
-def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx. Pages can be read and written by several processes."""
     app.add_directive("reference", Reference)
     app.add_directive("commands", Commands)
     app.add_directive("results", Results)
     app.connect("build-finished", accessible.mend)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -381,7 +381,8 @@ def test_sorting_without_memory_for_its_scratch_is_an_error() -> None:
             except MemoryError as error:
                 print("sort 16777216 elements" in str(error))
     """
-    assert output(code).split() == ["True", "True"]
+    # Without the memory that the compiler of kernels takes where tests check these.
+    assert output(code, CUPROUS_CHECK_CUDA=None).split() == ["True", "True"]
 
 
 @pytest.mark.skipif(DEVICE != "cpu", reason="a routine of the CPU asks for its scratch when it runs")
