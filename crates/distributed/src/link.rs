@@ -30,6 +30,8 @@ pub(crate) trait Link: Send {
     fn consume(&mut self, from: usize, count: usize);
     /// Sends what was written and wakes the ranks concerned. Returns true if nothing is left to send.
     fn flush(&mut self) -> bool;
+    /// Returns true if all that was written to a rank is sent, so that it arrives even if this process ends now.
+    fn is_sent(&self, to: usize) -> bool;
     /// Waits until a stream may have changed, or for that time.
     fn wait(&mut self, interest: &[Interest], time: Duration);
     /// Returns a function that ends `wait` from another thread.

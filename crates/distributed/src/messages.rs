@@ -169,6 +169,8 @@ struct Mover<'a> {
     shared: &'a Shared,
     link: Box<dyn Link>,
     sends: Vec<VecDeque<Pending>>,
+    /// Messages that are written whole, of which a part is not sent yet, by rank.
+    written: Vec<Vec<Pending>>,
     receives: Vec<Pending>,
     arriving: Vec<Arriving>,
     early: VecDeque<(usize, Call, Vec<u8>)>,
@@ -183,6 +185,7 @@ impl<'a> Mover<'a> {
             shared,
             link,
             sends: (0..n).map(|_| VecDeque::new()).collect(),
+            written: (0..n).map(|_| Vec::new()).collect(),
             receives: Vec::new(),
             arriving: (0..n).map(|_| Arriving::Nothing).collect(),
             early: VecDeque::new(),
@@ -222,6 +225,11 @@ impl<'a> Mover<'a> {
                 interest[peer] = Interest { read: self.expects(peer), write: !self.sends[peer].is_empty() };
             }
             let flushed = self.link.flush();
+            for peer in self.others() {
+                if self.link.is_sent(peer) {
+                    self.written[peer].drain(..).for_each(|sent| sent.end(Ok(()), None));
+                }
+            }
             let idle = interest.iter().all(|i| !i.read && !i.write) && flushed;
             if moved {
                 (self.left_since, since) = (None, if idle { Instant::now() } else { since });
@@ -249,7 +257,8 @@ impl<'a> Mover<'a> {
             _ => None,
         });
         let sends = self.sends.iter_mut().flat_map(|queue| queue.drain(..));
-        for pending in new.into_iter().chain(self.receives.drain(..)).chain(arriving).chain(sends) {
+        let written = self.written.iter_mut().flat_map(|sent| sent.drain(..));
+        for pending in new.into_iter().chain(self.receives.drain(..)).chain(arriving).chain(sends).chain(written) {
             pending.end(Err(verdict.clone()), None);
         }
     }
@@ -294,6 +303,10 @@ impl<'a> Mover<'a> {
         false
     }
 
+    fn unsent(&self) -> impl Iterator<Item = &Pending> {
+        self.sends.iter().flatten().chain(self.written.iter().flatten())
+    }
+
     fn expects(&self, peer: usize) -> bool {
         !matches!(self.arriving[peer], Arriving::Nothing)
             || self.receives.iter().any(|pending| pending.message.peer.is_none_or(|from| from == peer))
@@ -322,9 +335,8 @@ impl<'a> Mover<'a> {
                 pending.at += count;
             }
             if pending.header_at == call::BYTES && pending.at == padded(memory.bytes) {
-                if let Some(done) = self.sends[peer].pop_front() {
-                    done.end(Ok(()), None);
-                }
+                // Whoever waits for it may end the process, which would take with it what is not sent.
+                self.written[peer].extend(self.sends[peer].pop_front());
                 moved = true;
             } else if count == 0 {
                 break;
@@ -431,7 +443,7 @@ impl<'a> Mover<'a> {
             Arriving::For(pending, _) => Some(&**pending),
             _ => None,
         });
-        let waiting = self.receives.iter().chain(self.sends.iter().flatten()).chain(arriving);
+        let waiting = self.receives.iter().chain(self.unsent()).chain(arriving);
         let session = &self.shared.session;
         let left = |pending: &Pending| {
             let rank = self.shared.ranks[pending.message.peer?];
@@ -448,7 +460,7 @@ impl<'a> Mover<'a> {
         if waited < shared.timeout {
             return;
         }
-        if let Some(pending) = self.receives.first().or(self.sends.iter().flatten().next()) {
+        if let Some(pending) = self.receives.first().or(self.unsent().next()) {
             let text = shared.text(&pending.message);
             let limit = shared.timeout.as_secs_f32();
             shared.session.fail(&format!("{text} has waited {} s; the timeout is {limit} s", waited.as_secs()));

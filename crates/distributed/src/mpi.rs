@@ -302,6 +302,10 @@ impl Link for MpiLink {
         self.streams.iter().all(|stream| stream.sent.is_empty() || stream.is_closed)
     }
 
+    fn is_sent(&self, to: usize) -> bool {
+        self.streams[to].pending.is_empty() // the rest is MPI's
+    }
+
     fn wait(&mut self, interest: &[Interest], time: Duration) {
         let (start, mut polls) = (Instant::now(), 0);
         loop {

@@ -145,6 +145,10 @@ impl Link for SocketLink {
         done
     }
 
+    fn is_sent(&self, to: usize) -> bool {
+        self.streams[to].as_ref().is_none_or(|stream| stream.pending.is_empty())
+    }
+
     fn wait(&mut self, interest: &[Interest], time: Duration) {
         let mut polled: Vec<libc::pollfd> =
             vec![libc::pollfd { fd: self.wake.0.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
