@@ -99,7 +99,8 @@ impl Engine {
             let axes_left: SmallVec<[usize; 6]> = (0..a.shape().len()).filter(kept).collect();
             let left: SmallVec<[usize; 6]> =
                 order.iter().filter(|k| kept(k)).map(|k| axes_left.binary_search(k).expect("a kept axis")).collect();
-            return Ok(out.view(out.layout.permute(&elementwise::inverse_permutation(&left))));
+            let layout = out.layout.permute(&elementwise::inverse_permutation(&left));
+            return Ok(out.view(if a.layout.engine_order { layout.in_engine_order() } else { layout }));
         }
         let kept: Dims = a.shape().iter().enumerate().filter(|(k, _)| axes >> k & 1 == 0).map(|(_, &n)| n).collect();
         let dtype = match op {
@@ -193,7 +194,7 @@ impl Engine {
                 _ => false,
             };
         if v.dtype() != dtype || overlap {
-            let cast = self.cast(&v.view(layout), dtype)?;
+            let cast = self.cast_in_memory_order(&v.view(layout), dtype)?;
             let spread = cast.layout.broadcast_to(shape)?;
             return Ok(Some(cast.view(spread)));
         }
@@ -220,9 +221,15 @@ impl Engine {
         Ok(())
     }
 
+    /// As [`Engine::cast`], but the result has the memory order of the array.
+    fn cast_in_memory_order(self: &Arc<Engine>, a: &Array, dtype: DType) -> Result<Array> {
+        let Some(order) = elementwise::axis_order(a) else { return self.cast(a, dtype) };
+        let cast = self.cast(&a.view(a.layout.permute(&order)), dtype)?;
+        Ok(cast.view(cast.layout.permute(&elementwise::inverse_permutation(&order))))
+    }
+
     /// Records `a[...] = value`, with broadcasting and casting. A value that overlaps the target is copied first.
     pub fn update(self: &Arc<Engine>, a: &Array, value: Operand) -> Result<()> {
-        let dtype = a.dtype();
         let prepared;
         let value = match value {
             Operand::Array(v) => match self.assigned_value(a, v)? {
@@ -234,13 +241,27 @@ impl Engine {
             },
             scalar => scalar,
         };
+        if a.layout.size == 0 {
+            return Ok(());
+        }
+        // Elements are written in the order of the target's memory.
+        if let Some(order) = elementwise::axis_order(a) {
+            let target = a.view(a.layout.permute(&order));
+            return match value {
+                Operand::Array(v) => self.record_update(&target, Operand::Array(&v.view(v.layout.permute(&order)))),
+                number => self.record_update(&target, number),
+            };
+        }
+        self.record_update(a, value)
+    }
+
+    /// Records `a[...] = value`, where an array has the target's shape and dtype and does not overlap it.
+    fn record_update(self: &Arc<Engine>, a: &Array, value: Operand) -> Result<()> {
+        let dtype = a.dtype();
         let arrays: SmallVec<[&Array; 2]> = match &value {
             Operand::Array(v) => smallvec![a, *v],
             _ => smallvec![a],
         };
-        if a.layout.size == 0 {
-            return Ok(());
-        }
         self.before_change(a)?;
         let mut recording = self.open(&arrays)?;
         self.before_write(&mut recording.state, &a.storage)?;
