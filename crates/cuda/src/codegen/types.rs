@@ -107,7 +107,7 @@ impl Default for Tuning {
             resident_bytes: 160,
             column_rows: 8,
             column_height: 8,
-            column_blocks: 8,
+            column_blocks: 4,
         }
     }
 }

@@ -40,7 +40,11 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
         _ => None,
     });
     let state = reductions.max().unwrap_or(4) as u32;
-    let loads = vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. })).count().max(1) as u32;
+    // What a thread loads of a row.
+    let loaded =
+        vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. }) && t.level == Level::Full);
+    let (loads, bytes) = loaded.fold((0, 0), |(n, bytes), (t, _)| (n + 1, bytes + t.dtype.size() as u32));
+    let loads = u32::max(loads, 1);
     let n = kernel.inner_size().max(1);
     // Little work takes the same text for all extents: a block of 32 columns, with all threads along the reduced axis.
     let ty = if state <= 16 { 32 } else { 8 };
@@ -56,7 +60,7 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
     let tx = ((width + i64::from(v) - 1) / i64::from(v)).min(32) as u32;
     let tx = tx.next_power_of_two();
     let ty = (threads / tx).min((n as u64).next_power_of_two() as u32).max(1);
-    let mut u = (tuning.column_rows / loads.min(8)).max(1);
+    let mut u = (16 * tuning.column_rows / (v * bytes).max(1)).clamp(1, tuning.column_rows);
     while u > 1 && i64::from(u * ty) > n {
         u /= 2;
     }
