@@ -46,12 +46,13 @@ def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor
 
 
 class _BatchNorm(Function):
-    """Normalization by the statistics of a batch. Saves the input and a few numbers for each channel. The rules of the
-    operations in its formula would save intermediate results of the input's size and reduce them once more."""
+    """Normalization by the statistics of a batch. Saves the input, in its own dtype, and a few numbers for each
+    channel. The rules of the operations in its formula would save intermediate results of the input's size and reduce
+    them once more."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: list[int], eps: float) -> Any:
-        mean, variance, centred, scale = _statistics(x, dims, eps)
+        mean, variance, centred, scale = _statistics(_to_float32(x), dims, eps)
         ctx.save_for_backward(x, weight, mean, scale)
         ctx.rest = dims, eps
         ctx.mark_non_differentiable(mean, variance)
@@ -61,6 +62,7 @@ class _BatchNorm(Function):
     def backward(ctx: Any, g: Any, *_: Any) -> Any:
         x, weight, mean, scale = ctx.saved_tensors
         dims, eps = ctx.rest
+        name, x, g = x.dtype_name, _to_float32(x), _to_float32(g)
         centred = _map("subtract", x, mean)
         if _core.is_grad_enabled():  # its own gradient depends on the input
             centred, scale = _statistics(x, dims, eps)[2:]
@@ -68,10 +70,11 @@ class _BatchNorm(Function):
         shift = _reductions.sum(g, dims, True)
         slope = _reductions.sum(_map("multiply", g, normalized), dims, True)
         count = x.numel() / shift.numel()
-        rest = _map("subtract", g, _map("divide", shift, count))
-        rest = _map("subtract", rest, _map("multiply", normalized, _map("divide", slope, count)))
+        # The numbers of each channel come first, so that one pass does the rest.
+        average, steepness = _map("divide", shift, count), _map("multiply", _map("divide", slope, count), scale)
         scale = scale if weight is None else _map("multiply", scale, weight)
-        return _map("multiply", rest, scale), slope, shift, None, None
+        rest = _map("subtract", _map("subtract", g, average), _map("multiply", centred, steepness))
+        return astype(_map("multiply", rest, scale), name), slope, shift, None, None
 
 
 def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> list[int]:
@@ -240,23 +243,23 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             [ 1.0000]])
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    x, n = _to_float32(input), input.ndim
+    n = input.ndim
     weight, bias = _channelwise(weight, n), _channelwise(bias, n)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         scale = _map("rsqrt", _map("add", _channelwise(running_var, n), eps))
-        x = _map("multiply", _map("subtract", x, _channelwise(running_mean, n)), scale)
+        x = _map("multiply", _map("subtract", _to_float32(input), _channelwise(running_mean, n)), scale)
         return _affine(x, weight, bias, input.dtype_name)
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    # Parameters of half precision, as their gradients, are computed in the input's.
-    weight, bias = (None if t is None else astype(t, x.dtype_name) for t in (weight, bias))
-    result, mean, variance = _BatchNorm.apply(x, weight, bias, [0, *range(2, n)], eps)
+    # Parameters of half precision, as their gradients, are computed in float32.
+    weight, bias = (None if t is None else _to_float32(t) for t in (weight, bias))
+    result, mean, variance = _BatchNorm.apply(input, weight, bias, [0, *range(2, n)], eps)
     _update_running(running_mean, mean, momentum)
     _update_running(running_var, _map("multiply", variance, count / max(count - 1, 1)), momentum)
-    return astype(result, input.dtype_name)
+    return result
 
 
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
