@@ -225,6 +225,13 @@ def t_lstm_steps_backward(
     """The backward pass: the gradients of the input's part, of h and of c."""
 
 def has_cudnn() -> bool: ...
+def t_in_engine_order(t: Tensor) -> bool:
+    """True if the tensor lies in memory as an engine chose, not row-major. For tests."""
+
+def set_always_channels_last(on: bool) -> bool:
+    """Sets whether images lie with their channels last on every device, as on GPUs with cuDNN, and returns the previous
+    setting. For tests."""
+
 def set_convolution_tf32(on: bool) -> bool:
     """Sets whether float32 convolutions may round their operands to TF32 on GPUs; returns the previous setting."""
 

@@ -41,7 +41,9 @@ pub(crate) fn accumulate(mut contributions: Contributions, base: &LayoutRef) -> 
 }
 
 /// Runs hooks on a gradient and returns the gradient that they leave.
-pub(crate) fn run_hooks(hooks: Vec<HookKind>, mut g: Tensor) -> Result<Tensor> {
+pub(crate) fn run_hooks(hooks: Vec<HookKind>, g: Tensor) -> Result<Tensor> {
+    // Hooks see the gradient row-major, and the same memory each time.
+    let mut g = if g.array.layout.engine_order { ops::contiguous(&g)? } else { g };
     for hook in hooks {
         match hook {
             HookKind::Call(hook) => {

@@ -363,6 +363,18 @@ fn contribute(pending: &mut Pending, edge: &Edge, g: Tensor) -> Result<()> {
     }
     let outputs = &mut pending[at].1;
     match outputs.iter_mut().find(|output| output.index == edge.source.index) {
+        Some(output) if output.base.id == edge.base.id => output.contributions.push(contribution),
+        // Before and after the program looked at a value in the engine's order: see `Tensor::show_row_major`.
+        Some(output) if output.base.engine_order => {
+            let before = std::mem::take(&mut output.contributions);
+            let before = accumulate(before, &std::mem::replace(&mut output.base, edge.base.clone()))?;
+            output.contributions.push(Contribution { read: edge.base.clone(), via: None, g: before });
+            output.contributions.push(contribution);
+        }
+        Some(output) if edge.base.engine_order => {
+            let g = accumulate(Contributions::from_iter([contribution]), &edge.base)?;
+            output.contributions.push(Contribution { read: output.base.clone(), via: None, g });
+        }
         Some(output) => output.contributions.push(contribution),
         None => {
             let mut contributions = Contributions::new();
@@ -377,6 +389,7 @@ fn contribute(pending: &mut Pending, edge: &Edge, g: Tensor) -> Result<()> {
 /// layout suits the leaf.
 fn accumulate_leaf(node: &Node, g: Tensor, base: &LayoutRef) -> Result<()> {
     let Rule::Leaf(slot) = &node.rule else { return Ok(()) };
+    let g = if g.array.layout.engine_order { ops::contiguous(&g)? } else { g };
     let previous = locked(slot).clone();
     let sum = match previous {
         None => {

@@ -4,6 +4,10 @@
 //! of y and w, [`to_weight`] the gradient of w from that of y and x. All three are linear in both operands, so the
 //! gradients of each are the other two ([`backward`]).
 //!
+//! On a GPU, images of many channels lie with their channels last, which is how tensor cores read them: such a result has
+//! the [engine's order](cuprous_core::Layout::in_engine_order), elementwise operations keep it, and so it goes from layer
+//! to layer without copies. The program sees row-major arrays.
+//!
 //! Windows are views of the padded input. For a matrix product they are copied next to each other (im2col), for as many
 //! images at a time as [`COLUMN_BYTES`] allows, and not saved. Devices that have a routine for convolutions use it
 //! instead.
@@ -19,6 +23,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::engine::engine_of;
 use crate::formula::{conj, product};
 use crate::graph::{Node, Rule, SavedArrays, Tensor};
+use crate::mode;
 use crate::record::record;
 
 /// The most bytes of windows that are copied at a time.
@@ -33,7 +38,12 @@ const SMALL_EXACT: i64 = 48 << 20;
 /// If an image has fewer output positions, the columns of all images form one matrix.
 const FEW_POSITIONS: i64 = 128;
 
+/// Channels from which on images lie with their channels last. A training step of two convolutions to 16 and 32 channels took
+/// 3.1 ms with row-major images and 3.8 with the second's channels last (4,096 images of 28 × 28, H200).
+const MIN_CHANNELS_LAST: i64 = 32;
+
 static TF32: AtomicBool = AtomicBool::new(true);
+static ALWAYS_CHANNELS_LAST: AtomicBool = AtomicBool::new(false);
 
 /// Returns true if convolutions of float32 may round their operands to TF32.
 pub fn tf32() -> bool {
@@ -43,6 +53,12 @@ pub fn tf32() -> bool {
 /// Sets whether later convolutions may use TF32. Returns the previous setting.
 pub fn set_tf32(on: bool) -> bool {
     TF32.swap(on, Relaxed)
+}
+
+/// Sets whether images lie with their channels last on every device, as on GPUs with cuDNN: for tests. Returns the
+/// previous setting.
+pub fn set_always_channels_last(on: bool) -> bool {
+    ALWAYS_CHANNELS_LAST.swap(on, Relaxed)
 }
 
 /// Returns the output (N, O, …) of the input (N, C, …) and the weights (O, C / groups, …).
@@ -65,28 +81,58 @@ fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Res
     let shape = geometry.shape(part, a.shape(), b.shape());
     let shape =
         shape.ok_or_else(|| Error::value("[convolution] the shapes of the operands do not match the geometry"))?;
-    let routine = RoutineOp::Convolve(part, geometry.clone());
     let filled = a.array.layout.size > 0 && b.array.layout.size > 0;
+    let by_routine = filled
+        && !convolution.by_kernel_elements(part, &a.array, &b.array)
+        && !convolution.is_small(part, &a.array, &b.array);
+    let last = Geometry { channels_last: true, ..Geometry::clone(geometry) };
+    let last = RoutineOp::Convolve(part, Arc::new(last));
+    // The operands as the routine reads them, which is how they are saved.
+    let (mut x, mut y) = (a.array.clone(), b.array.clone());
+    if filled && ALWAYS_CHANNELS_LAST.load(Relaxed) {
+        (x, y) = (convolution.channels_last(&x)?, convolution.channels_last(&y)?);
+    }
+    let routine = RoutineOp::Convolve(part, geometry.clone());
     let out = match part {
-        _ if filled
-            && !convolution.by_kernel_elements(part, &a.array, &b.array)
-            && !convolution.is_small(part, &a.array, &b.array)
-            && convolution.engine.supports(&routine) =>
-        {
-            let (a, b) = (convolution.aligned(&a.array)?, convolution.aligned(&b.array)?);
+        _ if by_routine && convolution.prefers_channels_last() && convolution.engine.supports(&last) => {
+            (x, y) = (convolution.channels_last(&x)?, convolution.channels_last(&y)?);
+            let [x, y] = [&x, &y].map(|a| permuted(a, &convolution.channels_to_the_end()));
+            let mut shape = shape.clone();
+            shape[1..].rotate_left(1);
+            let out = convolution.engine.routine(last, &[&x, &y], geometry.dtype, &shape)?;
+            convolution.as_channels_last(&out)
+        }
+        _ if by_routine && convolution.engine.supports(&routine) => {
+            let (a, b) = (convolution.aligned(&x)?, convolution.aligned(&y)?);
             convolution.engine.routine(routine, &[&a, &b], geometry.dtype, &shape)?
         }
-        Part::Output => convolution.forward(&a.array, &b.array)?,
-        Part::Input => convolution.to_input(&a.array, &b.array)?,
-        Part::Weight => convolution.to_weight(&a.array, &b.array)?,
+        Part::Output => convolution.forward(&x, &y)?,
+        Part::Input => convolution.to_input(&x, &y)?,
+        Part::Weight => convolution.to_weight(&x, &y)?,
     };
-    let out = convolution.contiguous(out)?;
+    let out = match part {
+        Part::Weight => convolution.contiguous(out)?,
+        _ if out.layout.engine_order => out,
+        _ if ALWAYS_CHANNELS_LAST.load(Relaxed) && filled => convolution.channels_last(&out)?,
+        _ => convolution.contiguous(out)?,
+    };
     record(out, &[a, b], |edges| {
         let mut saved: SavedArrays = Default::default();
-        saved[0] = edges[1].is_some().then(|| Saved::new(&a.array));
-        saved[1] = edges[0].is_some().then(|| Saved::new(&b.array));
+        saved[0] = edges[1].is_some().then(|| Saved::new(&x));
+        saved[1] = edges[0].is_some().then(|| Saved::new(&y));
         (Rule::Conv(part, geometry.clone()), saved)
     })
+}
+
+/// Returns the gradient of an output as both products of the backward pass read it, so that neither makes a copy of its
+/// own. A gradient that is recorded stays as it is.
+pub(crate) fn shared_gradient(node: &Node, geometry: &Geometry, g: &Tensor) -> Result<Tensor> {
+    let lies_last = |k: usize| node.saves(k) && node.saved(k).is_ok_and(|a| a.layout.engine_order);
+    if mode::enabled() || g.array.layout.engine_order || !(lies_last(0) || lies_last(1)) {
+        return Ok(g.clone());
+    }
+    let convolution = Convolution { engine: engine_of(&g.array), geometry };
+    Ok(Tensor::new(convolution.channels_last(&g.array)?))
 }
 
 /// Returns the gradient of operand `k`.
@@ -127,6 +173,36 @@ fn permuted(a: &Array, order: &[usize]) -> Array {
 impl Convolution<'_> {
     fn rank(&self) -> usize {
         self.geometry.kernel.len()
+    }
+
+    /// Returns true if a GPU computes the convolution faster with channels last: by tensor cores, whose tiles need a
+    /// multiple of 16 bytes of channels.
+    fn prefers_channels_last(&self) -> bool {
+        let g = self.geometry;
+        let by_tensor_cores = matches!(g.dtype, DType::F16 | DType::BF16) || g.dtype == DType::F32 && g.tf32;
+        let many = |channels: i64| channels >= MIN_CHANNELS_LAST && channels % (16 / g.dtype.size() as i64) == 0;
+        let fits = self.rank() == 2 && g.groups == 1 && many(g.inputs) && many(g.outputs);
+        by_tensor_cores && fits && self.engine.name() != "cpu"
+    }
+
+    /// Returns the axes of (N, C, …) in the order (N, …, C).
+    fn channels_to_the_end(&self) -> SmallVec<[usize; 5]> {
+        let r = self.rank();
+        std::iter::once(0).chain(2..2 + r).chain([1]).collect()
+    }
+
+    /// Returns the array with its channels last in memory, aligned as in [`Self::aligned`].
+    fn channels_last(&self, a: &Array) -> Result<Array> {
+        let memory = permuted(a, &self.channels_to_the_end());
+        let aligned = self.aligned(&memory)?;
+        Ok(if aligned.layout.id == memory.layout.id { a.clone() } else { self.as_channels_last(&aligned) })
+    }
+
+    /// Returns an array (N, …, C) as (N, C, …).
+    fn as_channels_last(&self, a: &Array) -> Array {
+        let r = self.rank();
+        let order: SmallVec<[usize; 5]> = [0, r + 1].into_iter().chain(1..=r).collect();
+        a.view(a.layout.permute(&order).in_engine_order())
     }
 
     /// Returns a contiguous array, because PyTorch's results are. A copy is an elementwise operation that fuses with

@@ -133,6 +133,11 @@ impl Node {
         Ok(Tensor::with_source(self.saved(3)?, NodeOutput { node: self.clone(), index: 0 }))
     }
 
+    /// Returns true if operand `k`, or the result (3), was saved and not freed.
+    pub(crate) fn saves(&self, k: usize) -> bool {
+        locked(&self.saved).as_ref().is_some_and(|saved| saved[k].is_some())
+    }
+
     /// Returns the saved array of operand `k`, or of the result (3).
     pub(crate) fn saved(&self, k: usize) -> Result<Array> {
         match &*locked(&self.saved) {

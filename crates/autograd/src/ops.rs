@@ -115,7 +115,13 @@ fn in_torch_words(error: Error, tensors: &[&Tensor]) -> Error {
 
 /// Returns a copy in `dtype`, which may be the tensor's own.
 pub fn cast(t: &Tensor, dtype: DType) -> Result<Tensor> {
-    let out = engine_of(&t.array).cast(&t.array, dtype)?;
+    let engine = engine_of(&t.array);
+    // A cast to another dtype keeps an order in memory that an engine chose; a copy does not.
+    let out = if t.array.layout.engine_order && dtype != t.dtype() {
+        engine.map(Fun::Cast, &[Operand::Array(&t.array)], Some(dtype))?
+    } else {
+        engine.cast(&t.array, dtype)?
+    };
     if !needs_graph(&[t]) || !is_differentiable(dtype) {
         return Ok(Tensor::new(out));
     }
@@ -157,7 +163,7 @@ pub fn reduce(op: ReduceOp, t: &Tensor, mask: u32, keep: bool) -> Result<Tensor>
     if keep {
         let ones: Dims = t.shape().iter().enumerate().map(|(k, &n)| if mask >> k & 1 == 1 { 1 } else { n }).collect();
         let layout = out.layout.reshape(&ones).expect("axes of extent 1 need no copy");
-        out = out.view(layout);
+        out = out.view(if out.layout.engine_order { layout.in_engine_order() } else { layout });
     }
     if !needs_graph(&[t]) || !is_differentiable(out.dtype()) {
         return Ok(Tensor::new(out));
@@ -300,7 +306,7 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
         && let Some(v) = source
         && v.is_whole()
         && v.array.layout.id == root.layout.id
-        && v.array.layout.is_c_contiguous()
+        && (v.array.layout.is_c_contiguous() || v.array.layout.engine_order)
         && let Some(source) = v.source()
         && !source.node.is_leaf()
     {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::scalar::Number;
 use cuprous_core::{DType, Dims, Fun, Layout, LayoutRef, Result, Saved};
+use cuprous_plan::engine::elementwise::{axis_order, inverse_permutation};
 
 use crate::arg::Arg;
 use crate::engine::engine_of;
@@ -116,7 +117,9 @@ pub fn max_pool(x: &Tensor, kernel: &[i64]) -> Result<Tensor> {
         }
         (best, index)
     };
-    record(best.array, &[x], |_| {
+    let layout = &best.array.layout;
+    let best = if x.array.layout.engine_order { best.array.view(layout.in_engine_order()) } else { best.array };
+    record(best, &[x], |_| {
         let mut saved: SavedArrays = Default::default();
         saved[0] = index.map(|index| Saved::new(&index.array));
         (Rule::MaxPool(kernel.into()), saved)
@@ -128,11 +131,19 @@ pub(crate) fn backward(node: &Arc<Node>, kernel: &[i64], edge: &Edge, g: &Tensor
     let shape = &edge.read.shape;
     let windows = Windows::new(shape, kernel);
     let covered = windows.output.iter().zip(kernel).zip(&shape[windows.lead..]).all(|((n, k), m)| n * k == *m);
-    let out = if covered {
-        Tensor::new(engine_of(&g.array).empty(g.dtype(), shape)?)
+    // The gradient has the order in memory of the results'.
+    let order = axis_order(&g.array).filter(|_| g.array.layout.engine_order);
+    let in_memory: Dims = order.iter().flatten().map(|&k| shape[k]).collect();
+    let in_memory = if order.is_some() { &in_memory } else { shape };
+    let mut out = if covered {
+        engine_of(&g.array).empty(g.dtype(), in_memory)?
     } else {
-        ops::full(g, shape, 0.0, g.dtype())?
+        ops::full(g, in_memory, 0.0, g.dtype())?.array
     };
+    if let Some(order) = order {
+        out = out.view(out.layout.permute(&inverse_permutation(&order)).in_engine_order());
+    }
+    let out = Tensor::new(out);
     let mut value = windows.broadcast(g, shape);
     if kernel.iter().any(|&k| k > 1) {
         let index = windows.broadcast(&Tensor::new(node.saved(0)?), shape);

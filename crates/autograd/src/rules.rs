@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use cuprous_core::convolution::Part;
 use cuprous_core::scalar::Number;
 use cuprous_core::vjp::{self, RESULT, Term, Value};
 use cuprous_core::{DType, Error, Fun, Layout, ReduceOp, Result, ScanOp, ScatterOp};
@@ -28,6 +29,14 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], is_needed: &dyn 
     if let Rule::Attention(of) = &node.rule {
         return attention::backward(node, of, g, is_needed);
     }
+    let shared;
+    let g = match &node.rule {
+        Rule::Conv(Part::Output, geometry) => {
+            shared = conv::shared_gradient(node, geometry, g)?;
+            &shared
+        }
+        _ => g,
+    };
     let mut out = Grads::new();
     for (k, edge) in node.edges.iter().enumerate() {
         let Some(edge) = edge else { continue };

@@ -7,7 +7,8 @@ use cuprous_core::{Array, DType, Error, LayoutRef, Result};
 
 use crate::engine::engine_of;
 use crate::graph::{
-    Edge, Hook, HookKind, Node, NodeOutput, RegisteredHook, Root, Rule, Tensor, View, Writes, locked, next_seq,
+    Edge, Hook, HookKind, Node, NodeOutput, RegisteredHook, Root, RootState, Rule, Tensor, View, Writes, locked,
+    next_seq,
 };
 use crate::{foreign, mode};
 
@@ -151,6 +152,25 @@ impl Tensor {
             Arc::new(View { layout: array.layout.clone(), parent, hooks: Mutex::default(), unrecorded })
         });
         Tensor { array, root: self.root.clone(), via }
+    }
+
+    /// If the value lies in an order that an engine chose ([`Layout::in_engine_order`]), moves it to row-major memory, as
+    /// the program must see it before it looks at strides or makes a view. The position in the graph stays the same.
+    ///
+    /// # Errors
+    /// The copy cannot be recorded.
+    ///
+    /// [`Layout::in_engine_order`]: cuprous_core::Layout::in_engine_order
+    pub fn show_row_major(&mut self) -> Result<()> {
+        if !self.array.layout.engine_order {
+            return Ok(());
+        }
+        debug_assert!(self.is_whole(), "there are no views of such a value");
+        self.array = engine_of(&self.array).cast(&self.array, self.dtype())?;
+        let state = std::mem::take(&mut *locked(&self.root.state));
+        *locked(&self.root.state) = RootState { source: state.source.clone(), ..Default::default() };
+        self.root = Arc::new(Root { layout: self.array.layout.clone(), state: Mutex::new(state) });
+        Ok(())
     }
 
     /// Returns a tensor of the same memory that is not part of the graph.

@@ -27,6 +27,8 @@ pub struct Geometry {
     pub groups: i64,
     /// Element type of operands and result.
     pub dtype: DType,
+    /// The arrays have their channels last: (N, …, C) instead of (N, C, …), and the weights (O, …, C / groups).
+    pub channels_last: bool,
     /// Operands of float32 may be rounded to 10 bits of mantissa (TF32), where that is faster.
     pub tf32: bool,
 }
@@ -46,7 +48,13 @@ pub enum Part {
 impl Geometry {
     /// Returns the shapes of the input, the weights and the output.
     fn shapes(&self) -> [Dims; 3] {
-        let shape = |n: i64, m: i64, rest: &Dims| [n, m].iter().chain(rest).copied().collect::<Dims>();
+        let shape = |n: i64, m: i64, rest: &Dims| {
+            let mut shape: Dims = [n, m].iter().chain(rest).copied().collect();
+            if self.channels_last {
+                shape[1..].rotate_left(1);
+            }
+            shape
+        };
         [
             shape(self.images, self.inputs, &self.input),
             shape(self.outputs, self.inputs / self.groups, &self.kernel),
@@ -103,6 +111,7 @@ mod tests {
             before: one(0),
             groups: 2,
             dtype: DType::F32,
+            channels_last: false,
             tf32: false,
         };
         let [x, w, y] = [[2, 6, 8], [4, 3, 3], [2, 4, 6]];
@@ -110,6 +119,9 @@ mod tests {
         assert_eq!(geometry.shape(Part::Input, &y, &w).as_deref(), Some(&x[..]));
         assert_eq!(geometry.shape(Part::Weight, &y, &x).as_deref(), Some(&w[..]));
         assert_eq!(geometry.shape(Part::Output, &x, &[4, 6, 3]), None);
+        let last = Geometry { channels_last: true, ..geometry.clone() };
+        assert_eq!(last.shape(Part::Output, &[2, 8, 6], &[4, 3, 3]).as_deref(), Some(&[2, 6, 4][..]));
+        assert_eq!(last.shape(Part::Output, &x, &w), None);
         assert_eq!(Geometry { groups: 4, ..geometry }.shape(Part::Output, &x, &w), None);
     }
 }

@@ -47,6 +47,8 @@ pub struct Layout {
     pub offset: i64,
     /// Number of elements.
     pub size: i64,
+    /// The order of the axes in memory was chosen for speed: see [`Layout::in_engine_order`].
+    pub engine_order: bool,
     /// Serial number of the tape that kept this layout last, so that a tape keeps it only once.
     pub(crate) tape_serial: AtomicU64,
 }
@@ -61,17 +63,23 @@ struct Key {
     shape: Dims,
     strides: Dims,
     offset: i64,
+    engine_order: bool,
 }
 
 impl PartialEq for Key {
     fn eq(&self, o: &Key) -> bool {
-        self.dtype == o.dtype && self.offset == o.offset && self.shape == o.shape && self.strides == o.strides
+        self.dtype == o.dtype
+            && self.offset == o.offset
+            && self.engine_order == o.engine_order
+            && self.shape == o.shape
+            && self.strides == o.strides
     }
 }
 impl Eq for Key {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, h: &mut H) {
-        h.write_u64(self.offset as u64 ^ (self.dtype as u64) << 56 ^ (self.shape.len() as u64) << 48);
+        let kind = (self.dtype as u64) << 56 ^ (self.shape.len() as u64) << 48 ^ u64::from(self.engine_order) << 63;
+        h.write_u64(self.offset as u64 ^ kind);
         self.shape.iter().chain(&self.strides).for_each(|&n| h.write_u64(n as u64));
     }
 }
@@ -181,7 +189,12 @@ impl Layout {
         if shape.len() != strides.len() {
             return Err(Error::value("shape and strides must have the same length"));
         }
-        let key = Key { dtype, shape: shape.into(), strides: strides.into(), offset };
+        Layout::interned(Key { dtype, shape: shape.into(), strides: strides.into(), offset, engine_order: false })
+    }
+
+    /// Returns the layout of a key, whose shape and strides have the same length.
+    fn interned(key: Key) -> Result<LayoutRef> {
+        let Key { dtype, ref shape, ref strides, offset, engine_order } = key;
         let mut guard = INTERNER.lock().unwrap_or_else(|e| e.into_inner());
         let interner = &mut *guard;
         if let Some(found) = interner.table.get(&key) {
@@ -219,6 +232,7 @@ impl Layout {
             strides: key.strides.clone(),
             offset,
             size,
+            engine_order,
             tape_serial: AtomicU64::new(0),
         });
         interner.table.insert(key, layout.clone());
@@ -307,6 +321,18 @@ impl Layout {
             }
         }
         Layout::try_new(self.dtype, shape, &strides, self.offset)
+    }
+
+    /// Returns this layout marked as one whose order in memory an engine chose, such as channels last for a convolution.
+    /// A program sees its arrays row-major, so it gets a copy before it looks at their strides or makes a view of them,
+    /// and no view of a marked layout is marked. A row-major layout is returned with row-major strides, unmarked.
+    pub fn in_engine_order(&self) -> LayoutRef {
+        if self.is_c_contiguous() {
+            return self.with(&self.shape, &contiguous_strides(&self.shape), self.offset);
+        }
+        let (shape, strides) = (self.shape.clone(), self.strides.clone());
+        let key = Key { dtype: self.dtype, shape, strides, offset: self.offset, engine_order: true };
+        Layout::interned(key).expect("the same layout exists unmarked")
     }
 
     /// Returns the view with its axes in the order of the permutation `axes`.

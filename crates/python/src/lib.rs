@@ -147,7 +147,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
             t_indexable t_scatter t_assign t_update t_cat t_adam t_with_gradients t_clear_gradients t_mse_loss t_softmax t_log_likelihood
             t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool;
         products: t_matmul t_linear;
-        convolution: t_convolution set_convolution_tf32 has_cudnn;
+        convolution: t_convolution t_in_engine_order set_always_channels_last set_convolution_tf32 has_cudnn;
         attention: t_attention;
         autocast: t_map_wide t_operand t_to_half t_to_float32 autocast_enabled autocast_dtype set_autocast_dtype;
         recurrent: t_recurrent t_lstm_steps t_lstm_steps_backward;

@@ -19,9 +19,9 @@ const MIN_TASKS: usize = 8;
 /// Maximum bytes of partial sums of weights.
 const MAX_PARTIAL_BYTES: usize = 64 << 20;
 
-/// Returns true if there is a routine for the dtype.
+/// Returns true if there is a routine for the dtype and the order of the axes.
 pub(crate) fn is_supported(geometry: &Geometry) -> bool {
-    matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
+    !geometry.channels_last && matches!(geometry.dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
 /// The parameters that tasks share.

@@ -54,12 +54,13 @@ impl Convolution {
         let double = g.dtype == DType::F64;
         let compute = if double { cudnnDataType_t::CUDNN_DATA_DOUBLE } else { cudnnDataType_t::CUDNN_DATA_FLOAT };
         let mut graph = Graph::default();
+        let strides = if g.channels_last { channels_last } else { dense };
         let tensors = [
             self.extents(g.images, g.inputs, &g.input),
             self.extents(g.outputs, g.inputs / g.groups, &g.kernel),
             self.extents(g.images, g.outputs, &g.output),
         ]
-        .map(|extents| graph.memory(&extents, &dense(&extents), dtype));
+        .map(|extents| graph.memory(&extents, &strides(&extents), dtype));
         let window = Window {
             before: self.widths(&g.before, 0),
             after: self.widths(&g.before, 0),
@@ -106,6 +107,15 @@ impl fmt::Display for Convolution {
             g.groups
         )
     }
+}
+
+/// Returns strides of (N, C, …) in memory that is (N, …, C).
+fn channels_last(extents: &[i64]) -> Vec<i64> {
+    let mut order = extents.to_vec();
+    order[1..].rotate_left(1);
+    let mut strides = dense(&order);
+    strides[1..].rotate_right(1);
+    strides
 }
 
 /// A product, the engines that support it, and the selected one.
@@ -255,6 +265,7 @@ mod tests {
             before: one(before),
             groups: 1,
             dtype: DType::F32,
+            channels_last: false,
             tf32: true,
         }
     }
@@ -264,6 +275,12 @@ mod tests {
         assert!(Convolution::is_supported(&geometry(0, 5)));
         assert!(Convolution::is_supported(&geometry(1, 7)));
         assert!(!Convolution::is_supported(&geometry(1, 8)));
+    }
+
+    #[test]
+    fn channels_last_are_adjacent() {
+        assert_eq!(channels_last(&[2, 3, 4, 5]), [60, 1, 15, 3]);
+        assert_eq!(dense(&[2, 3, 4, 5]), [60, 20, 5, 1]);
     }
 
     #[test]

@@ -299,7 +299,11 @@ impl Rule {
             Some(OperandSource::Read(layout)) => layout.clone(),
             _ => Layout::try_contiguous(result, &ordered)?,
         };
-        let view = (!in_order).then(|| out.permute(&inverse_permutation(&order)));
+        let chosen = |operand: &Operand| matches!(operand, Operand::Array(a) if a.layout.engine_order);
+        let view = (!in_order).then(|| {
+            let view = out.permute(&inverse_permutation(&order));
+            if operands.iter().any(chosen) { view.in_engine_order() } else { view }
+        });
         Ok(Rule { fun, then, out, view, sources })
     }
 }

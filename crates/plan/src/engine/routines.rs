@@ -140,7 +140,8 @@ impl Engine {
         };
         let back = elementwise::inverse_permutation(&order);
         let out = along(&a.view(a.layout.permute(&order)), back[axis])?;
-        Ok(out.view(out.layout.permute(&back)))
+        let layout = out.layout.permute(&back);
+        Ok(out.view(if a.layout.engine_order { layout.in_engine_order() } else { layout }))
     }
 
     /// Records a routine on whole arrays, unless its result is empty.

@@ -27,7 +27,7 @@ pub(crate) fn t_convolution(
     before: Vec<i64>,
     groups: i64,
 ) -> PyResult<PyTensor> {
-    let (mut a, mut b) = (a.tensor(), b.tensor());
+    let (mut a, mut b) = (a.in_any_order(), b.in_any_order());
     autocast::cast_product([&mut a, &mut b]).or_raise()?;
     let rank = kernel.len();
     let lengths = [&input, &output, &stride, &dilation, &before].iter().all(|v| v.len() == rank);
@@ -46,8 +46,22 @@ pub(crate) fn t_convolution(
         "weight" => (conv::to_weight, b_shape[1], a_shape[1]),
         _ => return Err(PyValueError::new_err(format!("[convolution] unknown part {part:?}"))),
     };
-    let geometry =
-        Geometry { images, inputs, outputs, input, kernel, output, stride, dilation, before, groups, dtype, tf32 };
+    let channels_last = false; // as the operands have their shapes
+    let geometry = Geometry {
+        images,
+        inputs,
+        outputs,
+        input,
+        kernel,
+        output,
+        stride,
+        dilation,
+        before,
+        groups,
+        dtype,
+        channels_last,
+        tf32,
+    };
     finish(py, product(&a, &b, &Arc::new(geometry)))
 }
 
@@ -55,6 +69,19 @@ pub(crate) fn t_convolution(
 #[pyfunction]
 pub(crate) fn has_cudnn() -> bool {
     cuprous_cuda_sys::cudnn().is_ok()
+}
+
+/// Sets whether images lie with their channels last on every device, as on GPUs with cuDNN, and returns the previous
+/// setting. For tests.
+#[pyfunction]
+pub(crate) fn set_always_channels_last(on: bool) -> bool {
+    conv::set_always_channels_last(on)
+}
+
+/// Returns true if the tensor lies in memory as an engine chose, not row-major. For tests.
+#[pyfunction]
+pub(crate) fn t_in_engine_order(t: &PyTensor) -> bool {
+    t.in_any_order().array.layout.engine_order
 }
 
 /// Sets whether float32 convolutions may round their operands to TF32 on GPUs, and returns the previous setting.

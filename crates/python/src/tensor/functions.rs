@@ -89,7 +89,7 @@ pub(crate) fn t_set_default_dtype(name: &str) -> PyResult<()> {
 /// Returns a copy in a dtype.
 #[pyfunction]
 pub(crate) fn t_cast(py: Python<'_>, t: &PyTensor, dtype: &str) -> PyResult<PyTensor> {
-    finish(py, ops::cast(&t.tensor(), dtype_argument(dtype)?))
+    finish(py, ops::cast(&t.in_any_order(), dtype_argument(dtype)?))
 }
 
 /// Returns a copy on a device; the tensor itself if it is there already.
@@ -128,8 +128,8 @@ pub(crate) fn t_is_pinned(t: &PyTensor) -> bool {
 /// Returns the tensor, or a copy of it in row-major order.
 #[pyfunction]
 pub(crate) fn t_contiguous<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
-    let tensor = t.get().tensor();
-    if tensor.array.layout.is_c_contiguous() {
+    let tensor = t.get().in_any_order();
+    if tensor.array.layout.engine_order || tensor.array.layout.is_c_contiguous() {
         return Ok(t.clone());
     }
     Bound::new(t.py(), finish(t.py(), ops::contiguous(&tensor))?)
@@ -159,7 +159,7 @@ pub(crate) fn t_reduce(
     keepdim: bool,
 ) -> PyResult<PyTensor> {
     let op = reduce_argument(op)?;
-    let tensor = t.tensor();
+    let tensor = t.in_any_order();
     let ndim = tensor.array.layout.ndim();
     if ndim > 32 {
         return Err(pyo3::exceptions::PyNotImplementedError::new_err(
@@ -182,7 +182,7 @@ pub(crate) fn t_reduce(
 #[pyfunction]
 pub(crate) fn t_scan(py: Python<'_>, op: &str, t: &PyTensor, dim: i64) -> PyResult<PyTensor> {
     let op = scan_argument(op)?;
-    let tensor = t.tensor();
+    let tensor = t.in_any_order();
     let axis = dimension(dim, tensor.array.layout.ndim())?;
     finish(py, ops::scan(op, &tensor, axis))
 }
@@ -307,15 +307,15 @@ pub(crate) fn t_scatter(
 /// Writes the result of an in-place operation into its target. The shapes must be equal.
 #[pyfunction]
 pub(crate) fn t_assign(py: Python<'_>, target: &PyTensor, result: &PyTensor) -> PyResult<()> {
-    let target = target.tensor();
-    assign(&target, &result.tensor()).or_raise()?;
+    let target = target.in_any_order();
+    assign(&target, &result.in_any_order()).or_raise()?;
     run_due_tape(py, devices::of(&target.array))
 }
 
 /// Writes a value into a tensor, with broadcasting and casting.
 #[pyfunction]
 pub(crate) fn t_update(py: Python<'_>, t: &PyTensor, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let tensor = t.tensor();
+    let tensor = t.in_any_order();
     ops::update(&tensor, operand_argument(value)?.arg()).or_raise()?;
     run_due_tape(py, devices::of(&tensor.array))
 }
@@ -394,7 +394,7 @@ fn check_classes(target: &Tensor, classes: i64, ignore: i64) -> PyResult<()> {
 /// Returns x times the normal distribution function of x.
 #[pyfunction]
 pub(crate) fn t_gelu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
-    finish(py, activation::gelu(&t.tensor()))
+    finish(py, activation::gelu(&t.in_any_order()))
 }
 
 /// Normalizes the last `dims` dimensions to mean 0 and variance 1, then scales and shifts them.
@@ -416,14 +416,14 @@ pub(crate) fn t_layer_norm(
 /// Returns the larger of each element and 0.
 #[pyfunction]
 pub(crate) fn t_relu(py: Python<'_>, t: &PyTensor) -> PyResult<PyTensor> {
-    finish(py, activation::relu(&t.tensor()))
+    finish(py, activation::relu(&t.in_any_order()))
 }
 
 /// Returns the largest element of each window of `kernel` elements, without overlap, along the last dimensions; None if
 /// this case is not supported here.
 #[pyfunction]
 pub(crate) fn t_max_pool(py: Python<'_>, t: &PyTensor, kernel: Vec<i64>) -> PyResult<Option<PyTensor>> {
-    let t = t.tensor();
+    let t = t.in_any_order();
     if !pool::is_supported(&t, &kernel) {
         return Ok(None);
     }

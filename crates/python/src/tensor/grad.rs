@@ -68,7 +68,7 @@ impl Hook for GradientHook {
             if answer.is_none() {
                 return Ok(None);
             }
-            Ok(Some(answer.cast::<PyTensor>()?.get().tensor()))
+            Ok(Some(answer.cast::<PyTensor>()?.get().in_any_order()))
         })
         .map_err(raised)
     }
@@ -88,7 +88,7 @@ impl Custom for Function {
             let node = PyNode { head: NodeOutput { node: node.clone(), index: 0 }, is_view: false };
             let answer = self.call.bind(py).call1((PyList::new(py, gs)?, node))?;
             let grads: Vec<Option<Bound<'_, PyTensor>>> = answer.cast::<PyTuple>()?.extract()?;
-            Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().tensor())).collect())
+            Ok(grads.iter().map(|g| g.as_ref().map(|g| g.get().in_any_order())).collect())
         })
         .map_err(raised)
     }
@@ -98,7 +98,7 @@ impl Recompute for Function {
     fn compute(&self) -> cuprous_core::Result<Vec<Tensor>> {
         Python::attach(|py| -> PyResult<_> {
             let results: Vec<Bound<'_, PyTensor>> = self.call.bind(py).call0()?.extract()?;
-            Ok(results.iter().map(|t| t.get().tensor()).collect())
+            Ok(results.iter().map(|t| t.get().in_any_order()).collect())
         })
         .map_err(raised)
     }
@@ -116,7 +116,7 @@ impl PySaved {
     /// Returns the saved tensor: the object itself if it has not changed, otherwise a tensor of the old contents.
     fn tensor<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
         let object = self.object.bind(py);
-        if self.saved.is_current(&object.get().tensor()) {
+        if self.saved.is_current(&object.get().in_any_order()) {
             return Ok(object.clone());
         }
         Bound::new(py, PyTensor::wrap(self.saved.tensor()))
@@ -694,8 +694,8 @@ pub(crate) fn t_custom(
     rule: Py<PyAny>,
     saved: Py<PyList>,
 ) -> PyResult<Vec<PyTensor>> {
-    let arrays = outputs.iter().map(|t| t.get().array()).collect();
-    let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().tensor()).collect();
+    let arrays = outputs.iter().map(|t| t.get().in_any_order().array).collect();
+    let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().in_any_order()).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let rule = Box::new(Function { call: rule, saved });
     Ok(ops::custom(name, arrays, &inputs, rule).or_raise()?.into_iter().map(PyTensor::wrap).collect())
@@ -717,7 +717,7 @@ pub(crate) fn t_replace_memory(
 /// Saves the tensor as it is now; later writes do not change what was saved.
 #[pyfunction]
 pub(crate) fn t_save(t: &Bound<'_, PyTensor>) -> PySaved {
-    PySaved { saved: SavedTensor::new(&t.get().tensor()), object: t.clone().unbind() }
+    PySaved { saved: SavedTensor::new(&t.get().in_any_order()), object: t.clone().unbind() }
 }
 
 /// Returns the current point in time for `t_checkpoint`.

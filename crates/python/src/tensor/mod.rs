@@ -16,6 +16,7 @@ pub(crate) mod recurrent;
 use std::sync::{Mutex, MutexGuard};
 
 use cuprous_autograd::Tensor;
+use cuprous_core::layout::contiguous_strides;
 use cuprous_core::{Array, Result};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -71,16 +72,27 @@ impl PyTensor {
         self.tensor.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Returns the tensor; memory and graph node are shared.
+    /// Returns the tensor, row-major if an engine chose its order in memory; memory and graph node are shared.
     #[inline]
     pub(crate) fn tensor(&self) -> Tensor {
+        let mut tensor = self.lock();
+        if tensor.array.layout.engine_order {
+            // A copy that cannot be recorded, as on a lost device, is reported by the operation that follows.
+            let _ = tensor.show_row_major();
+        }
+        tensor.clone()
+    }
+
+    /// As [`PyTensor::tensor`], for operations that read or overwrite all elements wherever they lie, and make no view.
+    #[inline]
+    pub(crate) fn in_any_order(&self) -> Tensor {
         self.lock().clone()
     }
 
     /// Returns the memory and its view.
     #[inline]
     pub(crate) fn array(&self) -> Array {
-        self.lock().array.clone()
+        self.tensor().array
     }
 }
 
@@ -145,7 +157,11 @@ impl PyTensor {
     /// >>> torch.ones(2, 3).stride_tuple()
     /// (3, 1)
     fn stride_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.lock().array.layout.strides)
+        let layout = self.lock().array.layout.clone();
+        if layout.engine_order {
+            return PyTuple::new(py, contiguous_strides(&layout.shape));
+        }
+        PyTuple::new(py, &layout.strides)
     }
 
     /// Returns the index of the first element in the memory.
@@ -274,7 +290,8 @@ impl PyTensor {
     }
 
     fn is_contiguous(&self) -> bool {
-        self.lock().array.layout.is_c_contiguous()
+        let layout = &self.lock().array.layout;
+        layout.engine_order || layout.is_c_contiguous()
     }
 
     /// Returns true if the dtype is a float.

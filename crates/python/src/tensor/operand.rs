@@ -28,7 +28,7 @@ impl Value {
 #[inline]
 pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(t) = object.cast::<PyTensor>() {
-        return Ok(Some(Value::Tensor(t.get().tensor())));
+        return Ok(Some(Value::Tensor(t.get().in_any_order())));
     }
     Ok(match operand::value(object)? {
         Some(operand::Value::Array(a)) => Some(Value::Tensor(Tensor::new(a.get().array.clone()))),

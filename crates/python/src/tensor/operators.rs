@@ -43,12 +43,12 @@ fn leave_to_other(other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 }
 
 fn unary(slf: &Bound<'_, PyTensor>, fun: Fun) -> PyResult<PyTensor> {
-    finish(slf.py(), ops::map(fun, &[Arg::Tensor(&slf.get().tensor())], None))
+    finish(slf.py(), ops::map(fun, &[Arg::Tensor(&slf.get().in_any_order())], None))
 }
 
 /// Writes a function of a tensor and other operands into the tensor.
 pub(super) fn overwrite(py: Python<'_>, fun: Fun, target: &PyTensor, others: &[Value]) -> PyResult<()> {
-    let target = target.tensor();
+    let target = target.in_any_order();
     let write = || -> Result<()> {
         target.check_write()?;
         let mut args: smallvec::SmallVec<[Arg; 3]> = smallvec::smallvec![Arg::Tensor(&target)];
