@@ -26,6 +26,8 @@ ROWS: dict[str, tuple[str, float, float]] = {
     "simple": ("Linear(10, 2), Adam, 100 samples of 10 features", 0.015, 1e-4),
     "cnn64": ("CNN of two convolutions, 64 images of 3 x 28 x 28", 0.15, 1e-3),
     "cnn4096": ("CNN of two convolutions, 4096 images of 3 x 28 x 28", 1.8, 1e-3),
+    "resnet50": ("ResNet-50, 64 images of 3 x 224 x 224, float32", 18.0, 2e-2),
+    "resnet50b": ("ResNet-50, 64 images of 3 x 224 x 224, bfloat16", 14.0, 5e-2),
     "lstm": ("LSTM language model, 2 layers of 256, batch 32, length 64", 3.0, 1e-3),
     "gpt": ("GPT, 6 layers of 384, batch 64, length 256, float32", 25.0, 1e-3),
     "gpt2": ("GPT-2 124M, batch 12, length 1024, bfloat16", 25.0, 2e-2),
@@ -130,6 +132,7 @@ def record(names: list[str], results: dict[str, Found], device: str, torch: str)
     libraries = {
         "Cuprous": "cuprous",
         "torch eager": "torch",
+        "torch channels_last": "torch.channels_last",
         "torch graph": "torch.graph",
         "torch compile": "torch.compile",
     }
@@ -148,7 +151,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.learning", description=__doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--only", help="rows, such as seed,cnn64 (default: all; on a CPU those that have a target)")
-    parser.add_argument("--without", default="", help="of torch, eager, compile, graph")
+    parser.add_argument("--without", default="", help="of torch, eager, channels_last, compile, graph")
     parser.add_argument("--torch-python", help="the Python that has PyTorch, where this one has not")
     parser.add_argument("--seconds", type=float, default=1.0, help="for the rounds of a row, three of them at least")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds in all; what is over then is left out")
@@ -168,6 +171,7 @@ def main() -> None:
         if left > 0:
             results["Cuprous"] |= measure("cuprous", "eager", [name], options, left)
     plans = {"eager": names, "graph": [n for n in names if n == "simple" and options.device == "cuda"],
+             "channels_last": [n for n in names if n.startswith("resnet")],
              "compile": [n for n in names if n != "seed"]}  # fmt: skip
     for how, rows in plans.items():
         left = end - time.perf_counter()

@@ -38,6 +38,45 @@ class CNN(nn.Module):
         return self.fc2(x)
 
 
+class Bottleneck(nn.Module):
+    """Three convolutions with norms, added to the input."""
+
+    def __init__(self, inputs: int, inner: int, stride: int) -> None:
+        super().__init__()
+        outputs = 4 * inner
+        self.conv1, self.norm1 = nn.Conv2d(inputs, inner, 1, bias=False), nn.BatchNorm2d(inner)
+        self.conv2, self.norm2 = nn.Conv2d(inner, inner, 3, stride, 1, bias=False), nn.BatchNorm2d(inner)
+        self.conv3, self.norm3 = nn.Conv2d(inner, outputs, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.relu, self.down = nn.ReLU(inplace=True), nn.Identity()
+        if inputs != outputs:
+            self.down = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x: Any) -> Any:
+        y = self.relu(self.norm1(self.conv1(x)))
+        y = self.norm3(self.conv3(self.relu(self.norm2(self.conv2(y)))))
+        y += self.down(x)
+        return self.relu(y)
+
+
+class ResNet50(nn.Module):
+    """He et al. 2015, with the stride in the 3 x 3 convolutions as in torchvision."""
+
+    def __init__(self, kinds: int = 1000) -> None:
+        super().__init__()
+        blocks, width = [], 64
+        for inner, count in ((64, 3), (128, 4), (256, 6), (512, 3)):
+            for k in range(count):
+                blocks.append(Bottleneck(width, inner, 2 if k == 0 and inner > 64 else 1))
+                width = 4 * inner
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
+        )
+        self.blocks, self.pool, self.out = nn.Sequential(*blocks), nn.AdaptiveAvgPool2d(1), nn.Linear(width, kinds)
+
+    def forward(self, x: Any) -> Any:
+        return self.out(self.pool(self.blocks(self.stem(x))).flatten(1))
+
+
 class LanguageModel(nn.Module):
     """An embedding, two LSTM layers and a linear layer."""
 

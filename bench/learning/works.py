@@ -26,8 +26,10 @@ class Work:
     mode: str | None = "reduce-overhead"  # of torch.compile
 
 
-def images(batch: int) -> Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]:
-    return lambda rng: (rng.standard_normal((batch, 3, 28, 28), dtype=np.float32), rng.integers(0, 10, batch))
+def images(
+    batch: int, side: int = 28, kinds: int = 10
+) -> Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]:
+    return lambda rng: (rng.standard_normal((batch, 3, side, side), dtype=np.float32), rng.integers(0, kinds, batch))
 
 
 def tokens(kinds: int, batch: int, length: int) -> Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]:
@@ -38,10 +40,16 @@ def pairs(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((100, 10), dtype=np.float32), rng.standard_normal((100, 2), dtype=np.float32)
 
 
+def momentum(parameters: Any) -> Any:
+    return torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
+
+
 WORKS: dict[str, Work] = {
     "simple": Work(models.SimpleNet, pairs, 1000, lambda p: torch.optim.Adam(p, lr=0.01), nn.MSELoss()),
     "cnn64": Work(models.CNN, images(64), 200),
     "cnn4096": Work(models.CNN, images(4096), 50),
+    "resnet50": Work(models.ResNet50, images(64, 224, 1000), 10, momentum),
+    "resnet50b": Work(models.ResNet50, images(64, 224, 1000), 10, momentum, autocast=torch.bfloat16),
     "lstm": Work(models.LanguageModel, tokens(1000, 32, 64), 50),
     "gpt": Work(lambda: models.GPT(65, 384, 6, 6, 256), tokens(65, 64, 256), 20),
     "gpt2": Work(
@@ -67,8 +75,11 @@ def stage(work: Work, device: str) -> tuple[Any, Any, Any]:
 
 
 def stepper(work: Work, device: str, how: str) -> Callable[[], Any]:
-    """Returns a training step that returns its loss. `how`: "eager", "compile" or "graph" (captured by hand)."""
+    """Returns a training step that returns its loss. `how`: "eager", "channels_last" (as the program lays out images),
+    "compile" or "graph" (captured by hand)."""
     model, x, y = stage(work, device)
+    if how == "channels_last":
+        model, x = (of.to(memory_format=torch.channels_last) for of in (model, x))
     optimizer = work.optimizer(model.parameters())
     called = torch.compile(model, mode=work.mode) if how == "compile" else model
 

@@ -1,4 +1,4 @@
-// launched as <<<(1027, 1, 1), (32, 8, 1), 0>>>
+// launched as <<<(474, 1, 1), (32, 8, 1), 0>>>
 // columns_m2_f32
 //   v0 = float32 from b0
 //   v1 = m2 of v0: float32   once a row
@@ -117,5 +117,5 @@ extern "C" __global__ void __launch_bounds__(256) columns_m2_f32(
     }
 }
 
-// arguments of columns_m2_f32: [Buffer(10), Buffer(11), I32(10000), I32(79), I32(-815500119), I32(38), I32(10000), I32(13), I32(-1651910498), I32(35), I32(770), I32(10000), State(0), Scratch(0)]
-// scratch 1577472 bytes, state 512 bytes
+// arguments of columns_m2_f32: [Buffer(10), Buffer(11), I32(10000), I32(79), I32(-815500119), I32(38), I32(10000), I32(6), I32(-1431655765), I32(34), I32(1667), I32(10000), State(0), Scratch(0)]
+// scratch 728064 bytes, state 512 bytes

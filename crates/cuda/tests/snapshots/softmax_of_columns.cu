@@ -1,4 +1,4 @@
-// launched as <<<(1024, 1, 1), (32, 8, 1), 0>>>
+// launched as <<<(512, 1, 1), (32, 8, 1), 0>>>
 // columns_max_f32
 //   v0 = float32 from b0
 //   v1 = max of v0: float32   once a row
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256) columns_max_f32(
     }
 }
 
-// launched as <<<(1024, 1, 1), (32, 8, 1), 0>>>
+// launched as <<<(512, 1, 1), (32, 8, 1), 0>>>
 // columns_subtract_exp_sum_f32
 //   v0 = float32 from b2   once a row
 //   v1 = float32 from b0
@@ -310,9 +310,9 @@ extern "C" __global__ void __launch_bounds__(256) map_subtract_exp_divide_f32(
     }
 }
 
-// arguments of columns_max_f32: [Buffer(10), Scratch(0), I32(4096), I32(32), I32(-2147483648), I32(36), I32(4096), I32(32), I32(-2147483648), I32(36), I32(128), I32(4096), State(0), Scratch(32768)]
+// arguments of columns_max_f32: [Buffer(10), Scratch(0), I32(4096), I32(32), I32(-2147483648), I32(36), I32(4096), I32(16), I32(-2147483648), I32(35), I32(256), I32(4096), State(0), Scratch(32768)]
 
-// arguments of columns_subtract_exp_sum_f32: [Buffer(10), Scratch(0), Scratch(16384), I32(4096), I32(32), I32(-2147483648), I32(36), I32(4096), I32(32), I32(-2147483648), I32(36), I32(128), I32(4096), State(256), Scratch(557056)]
+// arguments of columns_subtract_exp_sum_f32: [Buffer(10), Scratch(0), Scratch(16384), I32(4096), I32(32), I32(-2147483648), I32(36), I32(4096), I32(16), I32(-2147483648), I32(35), I32(256), I32(4096), State(256), Scratch(294912)]
 
 // arguments of map_subtract_exp_divide_f32: [Buffer(10), Buffer(11), Scratch(0), Scratch(16384), I32(16777216), I32(4096), I32(-2147483648), I32(43), I32(4096)]
-// scratch 1081344 bytes, state 512 bytes
+// scratch 557056 bytes, state 512 bytes
