@@ -77,6 +77,7 @@ def stage(work: Work, device: str) -> tuple[Any, Any, Any]:
 def stepper(work: Work, device: str, how: str) -> Callable[[], Any]:
     """Returns a training step that returns its loss. `how`: "eager", "channels_last" (as the program lays out images),
     "compile" or "graph" (captured by hand)."""
+    torch.backends.cudnn.benchmark = True  # PyTorch's advice for shapes that stay the same
     model, x, y = stage(work, device)
     if how == "channels_last":
         model, x = (of.to(memory_format=torch.channels_last) for of in (model, x))
