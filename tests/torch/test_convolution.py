@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cuprous.torch as torch
+from cuprous import _core
 from cuprous.torch.nn import _convolution as C
 from cuprous.torch.nn import _pooling as P
 from tests.conftest import DEVICE
@@ -64,6 +65,14 @@ CONVOLUTIONS: dict[str, tuple[Any, ...]] = {
     "depthwise, 1d, many images": ((40, 2, 31), (2, 1, 4), 2, 1, 3, 2),
     "wide image": ((1, 2, 3, 5000), (2, 1, 3, 3), 1, 1, 1, 2),
 }
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["row-major", "channels last"])
+def _order(request: pytest.FixtureRequest, _torch_defaults: None) -> Iterator[None]:
+    """How images lie in memory, which no result shows."""
+    _core.set_always_channels_last(request.param)
+    yield
+    _core.set_always_channels_last(False)
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)

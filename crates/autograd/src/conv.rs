@@ -113,7 +113,10 @@ fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Res
     let out = match part {
         Part::Weight => convolution.contiguous(out)?,
         _ if out.layout.engine_order => out,
-        _ if ALWAYS_CHANNELS_LAST.load(Relaxed) && filled => convolution.channels_last(&out)?,
+        _ if ALWAYS_CHANNELS_LAST.load(Relaxed) && filled => {
+            let last = convolution.channels_last(&out)?;
+            last.view(last.layout.in_engine_order())
+        }
         _ => convolution.contiguous(out)?,
     };
     record(out, &[a, b], |edges| {
