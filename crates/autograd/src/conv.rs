@@ -85,16 +85,17 @@ fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Res
     let by_routine = filled
         && !convolution.by_kernel_elements(part, &a.array, &b.array)
         && !convolution.is_small(part, &a.array, &b.array);
-    let last = Geometry { channels_last: true, ..Geometry::clone(geometry) };
-    let last = RoutineOp::Convolve(part, Arc::new(last));
+    let last = (by_routine && convolution.prefers_channels_last())
+        .then(|| RoutineOp::Convolve(part, Arc::new(Geometry { channels_last: true, ..Geometry::clone(geometry) })))
+        .filter(|last| convolution.engine.supports(last));
     // The operands as the routine reads them, which is how they are saved.
     let (mut x, mut y) = (a.array.clone(), b.array.clone());
     if filled && ALWAYS_CHANNELS_LAST.load(Relaxed) {
         (x, y) = (convolution.channels_last(&x)?, convolution.channels_last(&y)?);
     }
     let routine = RoutineOp::Convolve(part, geometry.clone());
-    let out = match part {
-        _ if by_routine && convolution.prefers_channels_last() && convolution.engine.supports(&last) => {
+    let out = match (last, part) {
+        (Some(last), _) => {
             (x, y) = (convolution.channels_last(&x)?, convolution.channels_last(&y)?);
             let [x, y] = [&x, &y].map(|a| permuted(a, &convolution.channels_to_the_end()));
             let mut shape = shape.clone();
@@ -106,9 +107,9 @@ fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Res
             let (a, b) = (convolution.aligned(&x)?, convolution.aligned(&y)?);
             convolution.engine.routine(routine, &[&a, &b], geometry.dtype, &shape)?
         }
-        Part::Output => convolution.forward(&x, &y)?,
-        Part::Input => convolution.to_input(&x, &y)?,
-        Part::Weight => convolution.to_weight(&x, &y)?,
+        (_, Part::Output) => convolution.forward(&x, &y)?,
+        (_, Part::Input) => convolution.to_input(&x, &y)?,
+        (_, Part::Weight) => convolution.to_weight(&x, &y)?,
     };
     let out = match part {
         Part::Weight => convolution.contiguous(out)?,
