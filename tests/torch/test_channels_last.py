@@ -227,6 +227,16 @@ def test_the_gradient_of_an_input_can_be_changed_in_place() -> None:
     np.testing.assert_array_equal(x.grad.cpu().numpy(), 2 * before.cpu().numpy())
 
 
+def test_a_gradient_that_a_hook_returned_can_be_changed_in_place() -> None:
+    y = convolved(requires_grad=True)
+    y.register_hook(lambda g: convolved())
+    y.retain_grad()
+    (y * y).sum().backward()
+    assert y.grad is not None and y.grad.abs().sum().item() > 0
+    y.grad.view(-1).zero_()
+    assert y.grad.abs().sum().item() == 0
+
+
 class Residual(nn.Module):
     """Convolutions, norms, a sum with the input, pooling, sampling up and a concatenation."""
 

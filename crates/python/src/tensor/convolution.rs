@@ -46,7 +46,7 @@ pub(crate) fn t_convolution(
         "weight" => (conv::to_weight, b_shape[1], a_shape[1]),
         _ => return Err(PyValueError::new_err(format!("[convolution] unknown part {part:?}"))),
     };
-    let channels_last = false; // as the operands have their shapes
+    let channels_last = false; // the shapes are the program's, (N, C, …)
     let geometry = Geometry {
         images,
         inputs,

@@ -68,7 +68,7 @@ impl Hook for GradientHook {
             if answer.is_none() {
                 return Ok(None);
             }
-            Ok(Some(answer.cast::<PyTensor>()?.get().in_any_order()))
+            Ok(Some(answer.cast::<PyTensor>()?.get().tensor()))
         })
         .map_err(raised)
     }
