@@ -283,6 +283,7 @@ def test_training_a_network(style: str) -> None:
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
+        assert x.grad is not None
         return [losses, x.grad.cpu().numpy(), *(p.detach().cpu().numpy() for p in model.parameters())]
 
     tolerance = 0.05 if style == "autocast" else 1e-10
