@@ -22,6 +22,7 @@ use crate::mesh::{Meeting, NOTICE, names};
 use crate::network::{Communicator, Network, Ticket};
 use crate::session::Session;
 use crate::store::Store;
+use crate::waits::{NOTED, Waiting};
 
 /// How often the thread looks at what was submitted, and without that.
 const LOOK: Duration = Duration::from_millis(20);
@@ -213,7 +214,7 @@ impl DeviceGroup {
     /// The loop of the thread.
     fn watch(&self) {
         let (mut said, mut notice) = (Instant::now(), (Instant::now(), NOTICE));
-        let mut has_ended = false;
+        let (mut has_ended, mut waiting) = (false, self.session.waiting());
         loop {
             let state = self.state();
             let pause = if state.pending.is_empty() && state.end.is_none() { IDLE } else { LOOK };
@@ -244,8 +245,8 @@ impl DeviceGroup {
                 continue;
             }
             match self.oldest() {
-                Ok(Some(work)) => self.check_time(&work, &mut notice),
-                Ok(None) => {}
+                Ok(Some(work)) => self.check_time(&work, &mut notice, &mut waiting),
+                Ok(None) => waiting.clear(),
                 Err(failure) => drop(self.session.fail(&failure.message)),
             }
             let Some(end) = end else { continue };
@@ -300,8 +301,8 @@ impl DeviceGroup {
     }
 
     /// Finds out why an operation does not end. `notice` is when the operation that was looked at last began, and after
-    /// which time it is spoken of.
-    fn check_time(&self, work: &DeviceWork, notice: &mut (Instant, Duration)) {
+    /// which time it is spoken of; `waiting` is where other ranks hear of it.
+    fn check_time(&self, work: &DeviceWork, notice: &mut (Instant, Duration), waiting: &mut Waiting<'_>) {
         let waited = work.since.elapsed();
         if notice.0 != work.since {
             *notice = (work.since, NOTICE);
@@ -322,6 +323,10 @@ impl DeviceGroup {
             self.session.fail(&self.left(rank, work));
             return;
         }
+        match waited >= NOTED && !behind.is_empty() {
+            true => waiting.note(behind.clone(), work.text(&self.ranks)),
+            false => waiting.clear(),
+        }
         if waited < notice.1 && waited < work.timeout {
             return;
         }
@@ -331,10 +336,11 @@ impl DeviceGroup {
             [] => " for its device: all ranks have called it".into(),
             some => format!(" for {}", names(some)),
         };
-        for rank in behind {
+        for &rank in &behind {
             text += &format!("; rank {rank}: {}", self.session.last(rank));
         }
         if waited >= work.timeout {
+            text += &self.session.explain(&behind);
             if let Some(error) = self.communicator.last_error() {
                 text += &format!("; {}'s last error: {error}", self.name);
             }

@@ -13,6 +13,7 @@ use crate::reduce::reduce;
 use crate::session::Session;
 use crate::stop;
 use crate::transfer::{Exchange, In, Out};
+use crate::waits::NOTED;
 
 /// Bytes that are reduced at a time: the contributions of a few ranks stay in the second cache.
 const PIECE: usize = 64 << 10;
@@ -107,6 +108,7 @@ impl Run<'_> {
         let start = Instant::now();
         let (mut left_since, mut notice, mut looks) = (None, NOTICE, 0u32);
         let mut interest = vec![Interest::default(); self.peers.len()];
+        let mut waiting = self.place.session.waiting();
         loop {
             self.link.begin();
             let (mut moved, mut done) = (false, true);
@@ -130,6 +132,7 @@ impl Run<'_> {
             looks = looks.wrapping_add(1);
             if moved {
                 left_since = None;
+                waiting.clear();
                 // The main thread's Ctrl-C, in a long transfer too.
                 if looks % 64 == 0 {
                     self.place.interrupted(&self.x.call)?;
@@ -143,13 +146,18 @@ impl Run<'_> {
             self.place.interrupted(&self.x.call)?;
             let waited = start.elapsed();
             self.check_left(&mut left_since)?;
+            if waited >= NOTED {
+                let call = &self.x.call;
+                waiting.note(self.awaited(), format!("#{} {}", call.seq, call.text()));
+            }
             if waited >= notice {
                 eprintln!("[cuprous] {}", self.stuck(waited));
                 notice += Duration::from_secs(60);
             }
             let timeout = self.x.timeout.unwrap_or(self.place.timeout);
             if waited >= timeout {
-                let text = format!("{}; the timeout is {} s", self.stuck(waited), timeout.as_secs_f32());
+                let causes = self.place.session.explain(&self.awaited());
+                let text = format!("{}{causes}; the timeout is {} s", self.stuck(waited), timeout.as_secs_f32());
                 return Err(self.place.session.fail(&text));
             }
         }

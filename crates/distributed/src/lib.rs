@@ -7,6 +7,7 @@
 //!   whom, `exchange` moves it through a `link`, which is shared memory (`shm`), connections (`socket`) or `mpi`. On one
 //!   host, `direct` moves large tensors from the memory of one rank to that of another.
 //! - `messages` are between two ranks.
+//! - `waits`: a rank whose wait takes too long asks the others what they wait for, to name the cause.
 //! - A [`DeviceGroup`] has the same operations ([`Backend`]) for memory of devices, by a library such as NCCL
 //!   (`network`). It compares the calls of the ranks over the control plane (`ledger`) and stops the library when the
 //!   job fails.
@@ -44,6 +45,7 @@ pub mod status;
 mod stop;
 pub mod store;
 mod transfer;
+mod waits;
 mod work;
 
 pub use backend::{Backend, Keep, Lend, Operation};

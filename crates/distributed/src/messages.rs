@@ -2,7 +2,7 @@
 //!
 //! One thread moves all of them, so that ranks may send and receive in any order without waiting for each other.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use crate::exchange::LAST_DATA;
 use crate::failure::{Failure, Result};
 use crate::link::{ALIGN, Interest, Link, Waker, padded};
 use crate::session::Session;
+use crate::waits::{NOTED, Waiting};
 use crate::work::Work;
 
 const SLICE: Duration = Duration::from_millis(50);
@@ -81,12 +82,15 @@ impl Shared {
     }
 
     fn text(&self, message: &Message) -> String {
+        format!("rank {} in {}", self.ranks[self.me], self.call(message))
+    }
+
+    fn call(&self, message: &Message) -> String {
         let count = message.memory.bytes / message.dtype.size();
         let peer = message.peer.map_or("any rank".into(), |peer| format!("rank {}", self.ranks[peer]));
         let (verb, word) = if message.is_send { ("send", "to") } else { ("recv", "from") };
         let dtype = message.dtype.name();
-        let me = self.ranks[self.me];
-        format!("rank {me} in {verb} {dtype}[{count}] {word} {peer}, tag {}, at {}", message.tag, message.line)
+        format!("{verb} {dtype}[{count}] {word} {peer}, tag {}, at {}", message.tag, message.line)
     }
 }
 
@@ -200,6 +204,7 @@ impl<'a> Mover<'a> {
 
     fn run(mut self) {
         let mut since = Instant::now();
+        let mut waiting = self.shared.session.waiting();
         loop {
             self.link.begin();
             let mut inbox = self.shared.inbox();
@@ -231,6 +236,9 @@ impl<'a> Mover<'a> {
                 }
             }
             let idle = interest.iter().all(|i| !i.read && !i.write) && flushed;
+            if moved || idle {
+                waiting.clear();
+            }
             if moved {
                 (self.left_since, since) = (None, if idle { Instant::now() } else { since });
                 continue;
@@ -246,7 +254,7 @@ impl<'a> Mover<'a> {
             self.link.wait(&interest, if idle { IDLE } else { SLICE });
             if !idle {
                 self.check_left();
-                self.check_time(since.elapsed());
+                self.check_time(since.elapsed(), &mut waiting);
             }
         }
     }
@@ -437,33 +445,45 @@ impl<'a> Mover<'a> {
         Some((address, count.min(most))).filter(|(_, count)| *count > 0)
     }
 
-    /// Fails if a rank that a message waits for has left, and nothing has arrived since that was known.
-    fn check_left(&mut self) {
+    /// Returns all messages that are not done.
+    fn unfinished(&self) -> impl Iterator<Item = &Pending> {
         let arriving = self.arriving.iter().filter_map(|arriving| match arriving {
             Arriving::For(pending, _) => Some(&**pending),
             _ => None,
         });
-        let waiting = self.receives.iter().chain(self.unsent()).chain(arriving);
+        self.receives.iter().chain(self.unsent()).chain(arriving)
+    }
+
+    /// Fails if a rank that a message waits for has left, and nothing has arrived since that was known.
+    fn check_left(&mut self) {
         let session = &self.shared.session;
         let left = |pending: &Pending| {
             let rank = self.shared.ranks[pending.message.peer?];
             Some((rank, session.left(rank)?, self.shared.text(&pending.message)))
         };
-        let Some((rank, last, text)) = waiting.filter_map(left).next() else { return };
+        let Some((rank, last, text)) = self.unfinished().find_map(left) else { return };
         if self.left_since.get_or_insert_with(Instant::now).elapsed() > LAST_DATA {
             session.fail(&format!("rank {rank} left the job ({last}), while {text} waits for it"));
         }
     }
 
-    fn check_time(&self, waited: Duration) {
+    /// Fails if messages have not moved for the group's timeout.
+    fn check_time(&self, waited: Duration, waiting: &mut Waiting<'_>) {
         let shared = self.shared;
+        let Some(first) = self.unfinished().next().filter(|_| waited >= NOTED) else { return };
+        let mut peers = BTreeSet::new();
+        for pending in self.unfinished() {
+            match pending.message.peer {
+                Some(peer) => drop(peers.insert(peer)),
+                None => peers.extend(self.others()),
+            }
+        }
+        let ranks: Vec<u32> = peers.into_iter().map(|peer| shared.ranks[peer]).collect();
         if waited < shared.timeout {
-            return;
+            return waiting.note(ranks, shared.call(&first.message));
         }
-        if let Some(pending) = self.receives.first().or(self.unsent().next()) {
-            let text = shared.text(&pending.message);
-            let limit = shared.timeout.as_secs_f32();
-            shared.session.fail(&format!("{text} has waited {} s; the timeout is {limit} s", waited.as_secs()));
-        }
+        let (text, limit) = (shared.text(&first.message), shared.timeout.as_secs_f32());
+        let causes = shared.session.explain(&ranks);
+        shared.session.fail(&format!("{text} has waited {} s{causes}; the timeout is {limit} s", waited.as_secs()));
     }
 }

@@ -23,6 +23,7 @@ use crate::link::Waker;
 use crate::mesh::Meeting;
 use crate::status::zombie_status;
 use crate::store::Store;
+use crate::waits::{Waiting, Waits};
 
 /// The longest message.
 const MAX_TEXT: usize = 64 << 10;
@@ -38,6 +39,8 @@ const LEFT: u8 = 2;
 const LIVES: u8 = 3;
 const CALLS: u8 = 4;
 const ENDED: u8 = 5;
+const ASKS: u8 = 6;
+const ANSWERS: u8 = 7;
 
 /// What a process says about itself when it joins.
 #[derive(Clone, Debug)]
@@ -96,6 +99,7 @@ pub struct Session {
     wakers: Mutex<Vec<Waker>>,
     /// The calls of groups whose transport does not compare them, by the group's number.
     ledgers: Mutex<HashMap<u32, Weak<Ledger>>>,
+    waits: Waits,
     /// Held while a frame is written, which no other may interrupt.
     writing: Mutex<()>,
     end: UnixStream,
@@ -158,6 +162,7 @@ impl Session {
             is_ending: AtomicBool::new(false),
             wakers: Mutex::default(),
             ledgers: Mutex::default(),
+            waits: Waits::default(),
             writing: Mutex::default(),
             end,
             thread: Mutex::default(),
@@ -283,6 +288,24 @@ impl Session {
     pub(crate) fn send_end(&self, rank: u32, group: u32, seq: u64) {
         let content = [&group.to_le_bytes()[..], &seq.to_le_bytes()].concat();
         self.send_to(rank, ENDED, &content);
+    }
+
+    /// Returns a place where a thread waits for other ranks, of which they hear when they ask.
+    pub(crate) fn waiting(&self) -> Waiting<'_> {
+        self.waits.place()
+    }
+
+    /// Returns why ranks for which this one waits do not come, to be appended to a text: what they wait for themselves, or
+    /// that they do not answer. Takes a second or so.
+    pub(crate) fn explain(&self, ranks: &[u32]) -> String {
+        let ask = |rank| {
+            let is_known = rank < self.world();
+            if is_known {
+                self.send_to(rank, ASKS, &[]);
+            }
+            is_known
+        };
+        self.waits.explain(self.rank, ranks, ask, || self.verdict().is_some())
     }
 
     fn ledger(&self, group: u32) -> Option<Arc<Ledger>> {
@@ -464,6 +487,11 @@ impl<'a> Watch<'a> {
                     session.wake();
                     (true, length)
                 }
+                (ASKS, Ok(_)) => {
+                    session.send_to(rank as u32, ANSWERS, session.waits.answer().as_bytes());
+                    (true, length)
+                }
+                (ANSWERS, Ok(text)) => (session.waits.hear(rank as u32, text), length),
                 (_, text) => (text.is_ok(), length),
             },
             Ok(None) => return false,
@@ -486,7 +514,7 @@ type Frame<'a> = (u8, &'a [u8], usize);
 fn parse(bytes: &[u8]) -> std::result::Result<Option<Frame<'_>>, ()> {
     let Some(length) = bytes.get(1..5) else { return Ok(None) };
     let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
-    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES | CALLS | ENDED) {
+    if length > MAX_TEXT || !matches!(bytes[0], FAILED | LEFT | LIVES | CALLS | ENDED | ASKS | ANSWERS) {
         return Err(());
     }
     Ok(bytes.get(5..5 + length).map(|content| (bytes[0], content, 5 + length)))
@@ -513,17 +541,40 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_rank_that_leaves_passes_on_why() {
+    fn three_ranks() -> Vec<Arc<Session>> {
         let store = MemoryStore::default();
         let start = |rank| {
             let (ip, limit) = (IpAddr::from([127, 0, 0, 1]), Duration::from_secs(30));
             Session::start(&store, rank, 3, ip, Some(b"token".to_vec()), limit, None).expect("all ranks join")
         };
-        let ranks: Vec<Arc<Session>> = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             let threads: Vec<_> = (0..3).map(|rank| scope.spawn(move || start(rank))).collect();
             threads.into_iter().map(|thread| thread.join().expect("does not panic")).collect()
-        });
+        })
+    }
+
+    #[test]
+    fn a_wait_is_explained_by_those_it_waits_for() {
+        let ranks = three_ranks();
+        let mut waiting = ranks[1].waiting();
+        waiting.note(vec![2], "recv float32[5] from rank 2".into());
+        let text = "; rank 1 waits for rank 2 in recv float32[5] from rank 2; rank 2 waits for no rank";
+        assert_eq!(ranks[0].explain(&[1]), text);
+        // Rank 2 does not listen any more.
+        ranks[2].end.shutdown(std::net::Shutdown::Both).expect("is open");
+        let thread = ranks[2].thread.lock().expect("is whole").take().expect("runs");
+        thread.join().expect("does not panic");
+        assert!(ranks[0].explain(&[1]).contains("; rank 2 does not answer"));
+        // Ranks that wait for each other are named once.
+        waiting.note(vec![0], "#7 barrier".into());
+        assert_eq!(ranks[0].explain(&[1]), "; rank 1 waits for rank 0 in #7 barrier");
+        drop(waiting);
+        ranks.iter().for_each(|rank| rank.leave());
+    }
+
+    #[test]
+    fn a_rank_that_leaves_passes_on_why() {
+        let ranks = three_ranks();
         // Rank 2 is interrupted between telling rank 0 and telling rank 1.
         ranks[2].send_to(0, FAILED, b"the cause");
         wait_for("rank 0 has failed", || ranks[0].verdict().is_some());
