@@ -34,6 +34,7 @@ macro_rules! levels {
         trait Compiled: Body {$(
             /// # Safety
             /// As for [`Body::run`], and the processor has the level's features.
+            #[cfg_attr(debug_assertions, allow(dead_code, reason = "a level that is not chosen"))]
             unsafe fn $run(args: &Self::Args);
         )*}
 
@@ -48,6 +49,7 @@ macro_rules! levels {
         $(
             $(#[$doc])*
             #[derive(Clone, Copy, Default)]
+            #[cfg_attr(debug_assertions, allow(dead_code, reason = "a level that is not chosen"))]
             pub(crate) struct $name;
 
             impl Isa for $name {
@@ -60,17 +62,38 @@ macro_rules! levels {
     };
 }
 
-levels! {
-    /// The baseline of the architecture (x86-64: SSE2).
-    V1 run_v1 fma cfg!(target_arch = "aarch64"); ;
-    /// x86-64-v3: AVX2 and FMA.
-    V3 run_v3 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
-    /// x86-64-v4: AVX-512.
-    V4 run_v4 fma cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-        #[cfg_attr(target_arch = "x86_64", target_feature(
-            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c"))];
+/// The levels with code of their own.
+pub(crate) mod own {
+    use super::{Body, Entry, Isa};
+
+    #[cfg(target_arch = "x86_64")]
+    levels! {
+        /// The baseline: SSE2.
+        V1 run_v1 fma false; ;
+        /// x86-64-v3: AVX2 and FMA.
+        V3 run_v3 fma true; #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")];
+        /// x86-64-v4: AVX-512.
+        V4 run_v4 fma true; #[target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")];
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    levels! {
+        /// The baseline.
+        V1 run_v1 fma cfg!(target_arch = "aarch64"); ;
+    }
 }
+
+// A level that is never chosen is another name of the one below it, so that it takes no code: on other architectures, and in
+// a build with debug assertions, which runs where it is made, on a processor without AVX-512 (build.rs).
+#[cfg(all(target_arch = "x86_64", debug_assertions, not(builder_has_v4)))]
+pub(crate) use own::V3 as V4;
+#[cfg(all(target_arch = "x86_64", any(not(debug_assertions), builder_has_v4)))]
+pub(crate) use own::V4;
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use own::{V1, V1 as V3, V1 as V4};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use own::{V1, V3};
 
 /// The levels, in increasing order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

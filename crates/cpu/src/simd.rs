@@ -1,7 +1,9 @@
 //! Explicit vectors, for loops whose accumulators the compiler would not keep in registers (correlation, recurrent
 //! layers).
 
-use crate::isa::{V1, V3, V4};
+use crate::isa::V1;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::own::{V3, V4};
 
 /// Vectors of `T` for an instruction set.
 ///
@@ -50,15 +52,6 @@ macro_rules! plain {
 }
 plain!(V1, f32, 4);
 plain!(V1, f64, 2);
-
-#[cfg(not(target_arch = "x86_64"))]
-mod others {
-    use super::*;
-    plain!(V3, f32, 4);
-    plain!(V3, f64, 2);
-    plain!(V4, f32, 4);
-    plain!(V4, f64, 2);
-}
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! x86 {
