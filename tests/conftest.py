@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -42,6 +43,12 @@ def _has_nvrtc() -> bool:
         return False
 
 
+def pytest_collection_finish() -> None:
+    """Takes what is there before the first test from the garbage collector's sight: a million objects that stay."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     root = Path(__file__).parent
     for item in items:
@@ -64,14 +71,18 @@ def _device() -> None:
     core.set_device(DEVICE)
 
 
-@pytest.fixture(scope="module", autouse=True)
+#: Kernels that are compiled together. The compiler's start takes as long as some five kernels.
+KERNELS = 64
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _kernels() -> Iterator[None]:
-    """With CUPROUS_CHECK_CUDA, compiles kernels in batches of sixteen, and the last ones at the end of the module."""
+    """With CUPROUS_CHECK_CUDA, compiles kernels in batches, the last ones at the end. Errors name the kernel's test."""
     from cuprous import _core
 
-    _core.check_in_batches(16)
+    _core.check_in_batches(KERNELS)
     yield
-    _core.check_in_batches(16)
+    _core.check_in_batches(KERNELS)
 
 
 @pytest.fixture(autouse=True)

@@ -158,6 +158,43 @@ def test_a_stuck_rank_is_named_after_ten_seconds_and_an_error_at_the_timeout() -
     assert "DistBackendError: rank 0 has waited 12 s" in out and "the timeout is 12 s" in out, out
 
 
+@pytest.mark.parametrize("transport", ["shm", "socket"])
+def test_a_rank_that_stops_in_the_middle_of_a_message_is_named(transport: str) -> None:
+    """What has arrived in part is waited for no longer than what has not begun."""
+    program = """
+    x = torch.zeros(10_000_000)
+    if rank == 1:
+        dist.isend(x, 0)
+        time.sleep(0.5)
+        os.kill(os.getpid(), 19)
+    time.sleep(1.5)
+    dist.recv(x, 1)
+    """
+    processes, _store, started = begin(program, 2, TEST_TIMEOUT="3", CUPROUS_DISTRIBUTED_TRANSPORT=transport)
+    out, _ = processes[0].communicate(timeout=30)
+    os.kill(processes[1].pid, signal.SIGKILL)
+    finish(processes[1:], started)
+    assert "DistBackendError: rank 0 in recv float32[10000000] from rank 1, " in out, out
+    assert "has waited 3 s; rank 1 does not answer" in out and "the timeout is 3 s" in out, out
+
+
+def test_a_chain_of_waits_ends_in_the_name_of_the_rank_that_stopped() -> None:
+    """Whichever rank's time is over first."""
+    program = """
+    if rank == 2:
+        print("READY", flush=True)
+        os.kill(os.getpid(), 19)
+    x = torch.zeros(3)
+    dist.recv(x, {0: 1, 1: 2}[rank])
+    """
+    processes, _store, started = begin(program, 3, TEST_TIMEOUT="3")
+    outs = [process.communicate(timeout=30)[0] for process in processes[:2]]
+    os.kill(processes[2].pid, signal.SIGKILL)
+    finish(processes[2:], started)
+    for out in outs:
+        assert re.search(r"Error: rank \d in recv .*; rank 2 does not answer.*; the timeout is 3 s", out), out
+
+
 def test_ctrl_c_ends_a_wait_and_is_an_error_on_the_others() -> None:
     """At once, not when the others come."""
     processes, _store, started = begin("""

@@ -323,6 +323,26 @@ def test_functions_of_a_user_get_it_and_can_save_it() -> None:
     np.testing.assert_allclose(g.cpu().numpy(), 8 * y.detach().cpu().numpy(), rtol=1e-12)
 
 
+def test_an_output_that_a_function_of_a_user_kept_is_the_one_that_it_returned() -> None:
+    kept = []
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Tensor) -> Tensor:
+            kept.append(2 * x)
+            return kept[0]
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor) -> Tensor:
+            return 2 * grad
+
+    y = Keep.apply(convolved(requires_grad=True))
+    assert y.stride() == kept[0].stride()
+    with torch.no_grad():
+        kept[0].fill_(3)
+    assert (y == 3).all()
+
+
 def test_without_gradients_and_as_a_leaf() -> None:
     with torch.no_grad():
         y = convolved(requires_grad=True)

@@ -48,8 +48,8 @@ fn frames(random: &mut Random) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     for _ in 0..1 + random.below(20) {
-        // The kinds of frames are 1 to 5, and others.
-        let kind = random.below(7) as u8;
+        // The kinds of frames are 1 to 7, and others.
+        let kind = random.below(9) as u8;
         let content = match random.below(4) {
             0 => call.encode().to_vec(),
             1 => [call.encode(), call.encode()].concat(),
@@ -59,7 +59,7 @@ fn frames(random: &mut Random) -> Vec<u8> {
                 random.bytes(length)
             }
         };
-        bytes.extend(frame(if random.below(3) > 0 { 3 + random.below(3) as u8 } else { kind }, &content));
+        bytes.extend(frame(if random.below(3) > 0 { 3 + random.below(5) as u8 } else { kind }, &content));
     }
     for _ in 0..random.below(4) {
         let at = random.below(bytes.len());

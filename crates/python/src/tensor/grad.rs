@@ -685,7 +685,9 @@ pub(crate) fn t_move_gradients(
 }
 
 /// Gives the outputs of a function a backward pass: `rule(list of gradients or None, node)` returns one gradient or
-/// None for each input. The list `saved` is cleared when the graph is freed.
+/// None for each input. The list `saved` is cleared when the graph is freed. `has_others` says that the function may have
+/// kept outputs: both handles show the same memory, and so are row-major from the start, where each for itself would be
+/// copied when it is looked at.
 #[pyfunction]
 pub(crate) fn t_custom(
     name: &str,
@@ -693,8 +695,10 @@ pub(crate) fn t_custom(
     inputs: Vec<Bound<'_, PyTensor>>,
     rule: Py<PyAny>,
     saved: Py<PyList>,
+    has_others: bool,
 ) -> PyResult<Vec<PyTensor>> {
-    let arrays = outputs.iter().map(|t| t.get().in_any_order().array).collect();
+    let array = |t: &Bound<'_, PyTensor>| if has_others { t.get().array() } else { t.get().in_any_order().array };
+    let arrays = outputs.iter().map(array).collect();
     let inputs: Vec<Tensor> = inputs.iter().map(|t| t.get().in_any_order()).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let rule = Box::new(Function { call: rule, saved });

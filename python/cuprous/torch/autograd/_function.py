@@ -176,6 +176,9 @@ class Function:
     tensor([2.])
     """
 
+    #: False if nothing but the caller gets an output, which then stays in the order that an engine chose for it.
+    _may_keep_outputs: bool = True
+
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Computes the outputs. Subclasses define it.
@@ -291,6 +294,7 @@ class Function:
         made = _core.t_custom(
             f"{cls.__name__}Backward", [results[k] for k in differentiable], [args[k] for k in tensors],
             _backward_function(cls, ctx, results, differentiable, len(args), tensors), ctx._saved_values,
+            cls._may_keep_outputs,
         )  # fmt: skip
         ctx._save_values(list(ctx._saved), {id(results[k]): n for n, k in enumerate(differentiable)}, made)
         for k, out in zip(differentiable, made, strict=True):

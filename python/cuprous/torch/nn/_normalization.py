@@ -50,6 +50,8 @@ class _BatchNorm(Function):
     channel. The rules of the operations in its formula would save intermediate results of the input's size and reduce
     them once more."""
 
+    _may_keep_outputs = False
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: list[int], eps: float) -> Any:
         mean, variance, centred, scale = _statistics(_to_float32(x), dims, eps)
