@@ -288,6 +288,7 @@ def t_move_gradients(leaves: list[Tensor], views: list[Tensor]) -> None:
 def t_custom(
     name: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor],
     rule: Callable[[list[Any], Any], tuple[Any, ...]], saved: list[Any],
+    has_others: bool,
 ) -> list[Tensor]: ...  # fmt: skip
 
 class Saved:
