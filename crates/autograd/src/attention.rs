@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuprous_core::attention::{Attention, Part};
+use cuprous_core::attention::{Attention, Part, RowAttention};
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::{Array, DType, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
@@ -32,11 +32,10 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
     }
     let engine = engine_of(&q.array);
     let tracked = needs_graph(&parts);
-    if matches!(dtype, DType::F32 | DType::F64) {
-        let routine = RoutineOp::AttendRows { causal, scale: scale.to_bits() };
-        if tracked || keys == 0 || !engine.supports(&routine) {
-            return Ok(None);
-        }
+    let heads_of_all = batch.saturating_mul(heads);
+    let of = RowAttention { heads: heads_of_all, queries, keys, causal, scale: scale.to_bits(), dtype };
+    let routine = RoutineOp::AttendRows(of);
+    if dtype.is_float() && !tracked && keys > 0 && engine.supports(&routine) {
         let shape = [batch, queries, heads, depth];
         let out = engine.routine(routine, &parts.map(|t| &t.array), dtype, &shape)?;
         return Ok(Some(Tensor::new(out.view(out.layout.permute(&[0, 2, 1, 3])))));

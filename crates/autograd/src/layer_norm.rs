@@ -79,9 +79,9 @@ pub fn layer_norm(
 fn by_routine(t: &Tensor, first: usize, weight: &Tensor, bias: &Tensor, eps: f64) -> Result<Option<Tensor>> {
     let operands = [t, weight, bias].map(|x| &x.array);
     let (dtype, device) = (t.dtype(), t.array.storage.device);
-    let routine = RoutineOp::Normalize { first: first as u8, eps: eps.to_bits() };
+    let routine = RoutineOp::Normalize { first: first as u8, eps: eps.to_bits(), dtype };
     let engine = engine_of(&t.array);
-    let fits = matches!(dtype, DType::F32 | DType::F64)
+    let fits = matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64)
         && operands.iter().all(|x| x.dtype() == dtype && x.storage.device == device)
         && [weight, bias].iter().all(|x| x.shape() == &t.shape()[first..])
         && (1..=MAX_BY_ROUTINE).contains(&t.array.layout.size);

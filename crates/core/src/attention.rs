@@ -48,6 +48,23 @@ pub struct Attention {
     pub operand: i64,
 }
 
+/// What [`RoutineOp::AttendRows`](crate::RoutineOp::AttendRows) computes. A device decides by it whether it has a routine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RowAttention {
+    /// Heads of all batches together.
+    pub heads: i64,
+    /// Rows of Q.
+    pub queries: i64,
+    /// Rows of K and V.
+    pub keys: i64,
+    /// Query i attends only to keys up to i.
+    pub causal: bool,
+    /// Bits (f64) of the factor on the scores.
+    pub scale: u64,
+    /// The dtype of the operands and of the output.
+    pub dtype: DType,
+}
+
 /// The alignment of parts in elements of half precision: 256 bytes.
 const ALIGNMENT: i64 = 128;
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use crate::attention::Attention;
+use crate::attention::{Attention, RowAttention};
 use crate::convolution::{Geometry, Part};
 use crate::named::named;
 use crate::recurrent::{Recurrence, Steps};
@@ -361,20 +361,18 @@ pub enum RoutineOp {
     AttendBackward(Arc<Attention>),
     /// `softmax(scale · Q Kᵀ) V` of three operands of any layout, on devices that have a routine for it: Q (batch, heads,
     /// queries, width), K (batch, heads, keys, width) and V (batch, heads, keys, depth). The output is (batch, queries,
-    /// heads, depth). With at least one key. Float32 and float64.
-    AttendRows {
-        /// Query i attends only to keys up to i.
-        causal: bool,
-        /// Bits (f64) of the factor on the scores.
-        scale: u64,
-    },
+    /// heads, depth). With at least one key.
+    AttendRows(RowAttention),
     /// Layer normalization of few rows, on devices that have a routine for it: operand 0 normalized to mean 0 and variance 1
-    /// over the axes from `first` on, times operand 1, plus operand 2, which have these axes. Float32 and float64.
+    /// over the axes from `first` on, times operand 1, plus operand 2, which have these axes. Half precision is computed in
+    /// float32 and rounded once.
     Normalize {
         /// The first axis of a row.
         first: u8,
         /// Bits (f64) of what is added to the variance.
         eps: u64,
+        /// The dtype of all operands and of the output.
+        dtype: DType,
     },
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
@@ -523,7 +521,7 @@ impl RoutineOp {
     pub fn is_composable(&self) -> bool {
         matches!(
             self,
-            RoutineOp::AttendRows { .. }
+            RoutineOp::AttendRows(_)
                 | RoutineOp::Normalize { .. }
                 | RoutineOp::GroupIds { .. }
                 | RoutineOp::GroupAggregate { .. }
@@ -555,7 +553,7 @@ impl RoutineOp {
             RoutineOp::RecurBackward(_) => "recurrence backward",
             RoutineOp::Attend(_) => "attention",
             RoutineOp::AttendBackward(_) => "attention backward",
-            RoutineOp::AttendRows { .. } => "attention",
+            RoutineOp::AttendRows(_) => "attention",
             RoutineOp::Normalize { .. } => "layer norm",
             RoutineOp::Steps(_) => "steps of an lstm",
             RoutineOp::StepsBackward(_) => "steps of an lstm backward",

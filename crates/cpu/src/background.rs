@@ -107,10 +107,7 @@ pub(crate) fn is_long(call: &RoutineCall) -> bool {
     let last = a.shape.last().map_or(1, |n| n.unsigned_abs());
     match &call.op {
         RoutineOp::Dot => out.size.unsigned_abs().saturating_mul(last) >= 1 << 28,
-        RoutineOp::AttendRows { .. } => {
-            let keys = call.ins[1].1.shape.get(2).map_or(1, |n| n.unsigned_abs());
-            elements.saturating_mul(keys) >= 1 << 28
-        }
+        RoutineOp::AttendRows(of) => elements.saturating_mul(of.keys.unsigned_abs()) >= 1 << 28,
         RoutineOp::Linalg(_) => elements.saturating_mul(last) >= 1 << 26,
         RoutineOp::Convolve(_, geometry) => geometry.products() >= 1 << 28,
         RoutineOp::Correlate { .. } => {

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use cuprous_core::attention::RowAttention;
 use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::profile::{self, Event, Kind, Origin};
 use cuprous_core::recurrent::{Layers, Recurrence};
-use cuprous_core::{Buffer, Error, Result, RoutineOp, Scalar};
+use cuprous_core::{Buffer, DType, Error, Result, RoutineOp, Scalar};
 use cuprous_kernel::linked::Object;
 use cuprous_plan::device::{
     DeviceKernels, DeviceMemory, DevicePrograms, DeviceStatistics, Mark, Progress, Synchronous, no_linker,
@@ -221,6 +222,10 @@ impl DevicePrograms for CpuDevice {
                 false
             }
             RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::is_supported(of),
+            // Half precision is computed by formulas.
+            RoutineOp::AttendRows(RowAttention { dtype, .. }) | RoutineOp::Normalize { dtype, .. } => {
+                matches!(dtype, DType::F32 | DType::F64)
+            }
             _ => true,
         }
     }

@@ -2,6 +2,7 @@
 
 mod common;
 use common::*;
+use cuprous_core::attention::RowAttention;
 use cuprous_core::recurrent::Steps;
 use cuprous_core::routine::{Edge, FftKind, FftScale, sparse_starts};
 use cuprous_core::{DType, DType::*, Layout, LayoutRef, RoutineOp, ScanOp};
@@ -513,7 +514,14 @@ fn attention_of_separate_operands() {
             Noise(2).samples((batch * heads * keys * width) as usize),
             Noise(3).samples((batch * heads * keys * depth) as usize),
         );
-        let op = RoutineOp::AttendRows { causal, scale: 2f64.to_bits() };
+        let op = RoutineOp::AttendRows(RowAttention {
+            heads: batch * heads,
+            queries: rows,
+            keys,
+            causal,
+            scale: 2f64.to_bits(),
+            dtype: F64,
+        });
         let ins = [(f64::bytes(&q), lq), (f64::bytes(&k), lk), (f64::bytes(&v), lv)];
         let got = f64::read(&run_routine(op, &ins, Layout::contiguous(F64, &[batch, rows, heads, depth])));
         let [rows, keys, width, depth] = [rows, keys, width, depth].map(|n| n as usize);
@@ -544,7 +552,7 @@ fn layer_norm_over_the_last_axes() {
         let row = Layout::contiguous(F64, &shape[first..]);
         let (n, width) = (all.size as usize, row.size as usize);
         let (x, weight, bias) = (Noise(4).samples(n), Noise(5).samples(width), Noise(6).samples(width));
-        let op = RoutineOp::Normalize { first: first as u8, eps: 0.5f64.to_bits() };
+        let op = RoutineOp::Normalize { first: first as u8, eps: 0.5f64.to_bits(), dtype: F64 };
         let ins = [(f64::bytes(&x), all.clone()), (f64::bytes(&weight), row.clone()), (f64::bytes(&bias), row)];
         let got = f64::read(&run_routine(op, &ins, all));
         for (r, x) in x.chunks(width).enumerate() {

@@ -9,7 +9,7 @@ use cuprous_plan::device::{DeviceKernels, DeviceMemory, DeviceOrder, DeviceProgr
 use cuprous_plan::{Device, Executable, KernelRef, Program, RawModule};
 
 use crate::buffers::{Block, PageLocked};
-use crate::codegen::Vendor;
+use crate::codegen::{Vendor, attend};
 use crate::compile;
 use crate::cudnn::Convolution;
 use crate::driver::{self, Context, DevPtr, Event, Stream};
@@ -186,7 +186,9 @@ impl DevicePrograms for CudaDevice {
             RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => false,
             // hipSOLVER has no eigenvalues of general matrices.
             RoutineOp::Linalg(LinalgOp::Eig { .. }) => self.0.arch.vendor == Vendor::Nvidia,
-            // Tables are sorts, searches and scatters; attention and norms without a gradient are formulas.
+            RoutineOp::AttendRows(of) => attend::is_supported(of),
+            RoutineOp::Normalize { .. } => true,
+            // Tables are sorts, searches and scatters.
             call => !call.is_composable(),
         }
     }

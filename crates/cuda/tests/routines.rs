@@ -3,6 +3,7 @@
 mod common;
 
 use common::{compile_all, dense, have_nvrtc, stages};
+use cuprous_core::attention::RowAttention;
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_routine};
@@ -77,8 +78,39 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     }
     let pad = RoutineOp::Pad { edge: Edge::Reflect, constant: 0, before: [1, 2].as_slice().into() };
     all.push(call(pad, &[(d, &[10, 20])], d, &[12, 24], true));
+    if d.is_float() {
+        attention_and_norm(arch, d, all);
+    }
     if !d.is_float() && !d.is_complex() {
         all.push(call(RoutineOp::Dot, &[(d, &[2, 5, 7]), (d, &[2, 7, 3])], d, &[2, 5, 3], true));
+    }
+}
+
+/// Returns causal attention, on operands in row-major order or with every axis reversed in memory.
+fn attention(
+    arch: Arch,
+    dtype: DType,
+    heads: i64,
+    [queries, keys]: [i64; 2],
+    features: i64,
+    strided: bool,
+) -> Generated {
+    let of = RowAttention { heads, queries, keys, causal: true, scale: 0.125f64.to_bits(), dtype };
+    let [q, k] = [queries, keys].map(|rows| [1, heads, rows, features]);
+    let ins: [(DType, &[i64]); 3] = [(dtype, &q), (dtype, &k), (dtype, &k)];
+    call_on(arch, RoutineOp::AttendRows(of), &ins, dtype, &[1, queries, heads, features], strided)
+}
+
+/// Adds attention and layer normalization of one dtype.
+fn attention_and_norm(arch: Arch, d: DType, all: &mut Vec<Generated>) {
+    all.push(attention(arch, d, 8, [1, 40], 64, false));
+    all.push(attention(arch, d, 8, [1, 4000], 128, false));
+    all.push(attention(arch, d, 2, [7, 9], 20, true));
+    all.push(attention(arch, d, 2, [1, 9], 3000, false));
+    let normalize = RoutineOp::Normalize { first: 1, eps: 1e-5f64.to_bits(), dtype: d };
+    for n in [512, 9] {
+        let ins: [(DType, &[i64]); 3] = [(d, &[3, n]), (d, &[n]), (d, &[n])];
+        all.push(call_on(arch, normalize.clone(), &ins, d, &[3, n], n == 9));
     }
 }
 
@@ -156,6 +188,24 @@ fn code_holds_no_extents() {
     };
     assert_eq!(source(100_000), source(1_000_001));
     assert_eq!(source(10_000_000), source(17_654_321));
+    let source = |rows: [i64; 2]| {
+        let generated = attention(Arch::H200, DType::F32, 8, rows, 64, false);
+        generated.stages.into_iter().map(|s| s.code).collect::<Vec<_>>()
+    };
+    assert_eq!(source([1, 5]), source([1, 128]));
+    assert_eq!(source([1, 5]), source([1, 4001])[..1]);
+    assert_eq!(source([2, 5]), source([100, 255]));
+}
+
+#[test]
+fn keys_of_a_head_are_divided_where_blocks_are_few() {
+    let of = |heads, keys| {
+        let generated = attention(Arch::H200, DType::F32, heads, [1, keys], 64, false);
+        (generated.stages.len(), generated.stages[0].grid[0])
+    };
+    assert_eq!(of(8, 100), (1, 8));
+    assert_eq!(of(8, 1024), (2, 8 * 8));
+    assert_eq!(of(1024, 4096), (1, 1024), "the blocks fill the device");
 }
 
 #[test]

@@ -265,10 +265,9 @@ fn routine_work(
         }
         RoutineOp::Attend(of) => vec![("dot", of.dtype, attention(of))],
         RoutineOp::AttendBackward(of) => vec![("dot", of.dtype, 2.5 * attention(of))],
-        RoutineOp::AttendRows { causal, .. } => {
-            let keys = b.map_or(1.0, |k| k.shape.iter().rev().nth(1).map_or(1.0, |&n| n as f64));
-            let products = 2.0 * keys * (n + size);
-            vec![("dot", out.dtype, if *causal { products / 2.0 } else { products })]
+        RoutineOp::AttendRows(of) => {
+            let products = 2.0 * of.keys as f64 * (n + size);
+            vec![("dot", out.dtype, if of.causal { products / 2.0 } else { products })]
         }
         RoutineOp::Normalize { .. } => vec![("add", out.dtype, 8.0 * size)],
         RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],

@@ -94,7 +94,7 @@ impl Routine {
             RoutineOp::Linalg(LinalgOp::Solve) | RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => 2,
             RoutineOp::SparseDot { .. }
             | RoutineOp::RecurBackward(_)
-            | RoutineOp::AttendRows { .. }
+            | RoutineOp::AttendRows(_)
             | RoutineOp::Normalize { .. }
             | RoutineOp::Steps(_)
             | RoutineOp::StepsBackward(_) => 3,
@@ -205,7 +205,7 @@ impl Routine {
             RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) | RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => {
                 false
             }
-            RoutineOp::AttendRows { .. } => attention::fits(a, &call.ins[1].1, &call.ins[2].1, out),
+            RoutineOp::AttendRows(_) => attention::fits(a, &call.ins[1].1, &call.ins[2].1, out),
             RoutineOp::Normalize { first, .. } => {
                 normalize::fits(usize::from(*first), a, &call.ins[1].1, &call.ins[2].1, out)
             }
@@ -280,10 +280,10 @@ impl Routine {
                 }
                 RoutineOp::Convolve(part, geometry) => convolve::convolve(*part, geometry, of(0), of(1), out),
                 RoutineOp::SparseDot { transposed } => sparse::dot(*transposed, of(0), of(1), of(2), out),
-                RoutineOp::AttendRows { causal, scale } => {
-                    attention::attend(*causal, f64::from_bits(*scale), of(0), of(1), of(2), out)
+                RoutineOp::AttendRows(rows) => {
+                    attention::attend(rows.causal, f64::from_bits(rows.scale), of(0), of(1), of(2), out)
                 }
-                RoutineOp::Normalize { first, eps } => {
+                RoutineOp::Normalize { first, eps, .. } => {
                     normalize::normalize(usize::from(*first), f64::from_bits(*eps), of(0), of(1), of(2), out)
                 }
                 RoutineOp::GroupIds { domain } => {

@@ -3,6 +3,7 @@
 //! Each operation has a file of templates (`*.cuh`) and a Rust file that selects a template, its launch shape and its
 //! arguments. Operands in a layout that a template cannot read are first copied by an ordinary map kernel.
 
+pub(crate) mod attend;
 mod compact;
 mod components;
 mod correlate;
@@ -10,6 +11,7 @@ mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod lu;
+mod normalize;
 mod pad;
 mod scan;
 mod search;
@@ -139,7 +141,10 @@ pub fn generate_routine_tuned(
         // By a library.
         RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
-        RoutineOp::AttendRows { .. } | RoutineOp::Normalize { .. } => return None,
+        RoutineOp::AttendRows(of) => attend::attend(call, of, &mut builder),
+        RoutineOp::Normalize { first, eps, .. } => {
+            normalize::normalize(call, usize::from(*first), *eps, &mut builder);
+        }
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
         // The CPU's own.
         RoutineOp::GroupIds { .. } | RoutineOp::GroupAggregate { .. } => return None,
@@ -240,6 +245,14 @@ pub(crate) fn edge_name(edge: Edge) -> String {
 
 /// Indices beyond an edge, shared by several routines.
 pub(crate) const EDGES: &str = include_str!("edges.cuh");
+
+/// The types in which sums of floats are computed, shared by several routines: see [`wide`].
+pub(crate) const WIDE: &str = include_str!("wide.cuh");
+
+/// Returns the dtype in which sums of floats are computed.
+pub(crate) fn wide(d: DType) -> DType {
+    if matches!(d, DType::F16 | DType::BF16) { DType::F32 } else { d }
+}
 
 /// A kernel that passes its parameters to a template, in order.
 pub(crate) struct Launch {
