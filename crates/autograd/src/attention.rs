@@ -32,9 +32,16 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
     }
     let engine = engine_of(&q.array);
     let tracked = needs_graph(&parts);
-    let heads_of_all = batch.saturating_mul(heads);
-    let of = RowAttention { heads: heads_of_all, queries, keys, causal, scale: scale.to_bits(), dtype };
-    let routine = RoutineOp::AttendRows(of);
+    let of_rows = RowAttention {
+        heads: batch.saturating_mul(heads),
+        queries,
+        keys,
+        features: width.max(depth),
+        causal,
+        scale: scale.to_bits(),
+        dtype,
+    };
+    let routine = RoutineOp::AttendRows(of_rows);
     if dtype.is_float() && !tracked && keys > 0 && engine.supports(&routine) {
         let shape = [batch, queries, heads, depth];
         let out = engine.routine(routine, &parts.map(|t| &t.array), dtype, &shape)?;

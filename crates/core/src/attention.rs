@@ -57,6 +57,8 @@ pub struct RowAttention {
     pub queries: i64,
     /// Rows of K and V.
     pub keys: i64,
+    /// Features of Q and K, or of V if these are more.
+    pub features: i64,
     /// Query i attends only to keys up to i.
     pub causal: bool,
     /// Bits (f64) of the factor on the scores.

@@ -518,6 +518,7 @@ fn attention_of_separate_operands() {
             heads: batch * heads,
             queries: rows,
             keys,
+            features: width.max(depth),
             causal,
             scale: 2f64.to_bits(),
             dtype: F64,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use cuprous_plan::{Program, Step};
 
-use crate::codegen::{self, Arch, Generated, Options, Stage};
+use crate::codegen::{self, Arch, Options, Stage};
 use crate::error::Result;
 use crate::gpu::{Counters, Gpu};
 use crate::modules::load;
@@ -18,23 +18,25 @@ fn options(program: &Program) -> Options {
     Options { aligned: program.aligned, ..Options::default() }
 }
 
-/// Returns the launches of a step of fused kernels; none for other steps.
-fn kernels(arch: Arch, program: &Program, step: &Step) -> Generated {
-    match step {
-        Step::Kernel(kernel) => codegen::generate(kernel, arch, options(program)),
-        Step::Pack(kernels) => codegen::generate_pack(kernels, arch, options(program)),
-        // A user's kernel was compiled when it was created.
-        Step::Routine(_) | Step::Launch(_) => Generated::default(),
-    }
-}
-
 /// Plans one step of a program: its kernels and library routines.
 ///
 /// Without a GPU, libraries that may lack the problem are taken to lack it.
 pub(crate) fn plan_step(arch: Arch, gpu: Option<&Gpu>, program: &Program, step: &Step) -> Result<Planned> {
     match step {
+        Step::Kernel(kernel) => Ok(codegen::generate(kernel, arch, options(program)).into()),
+        Step::Pack(kernels) => Ok(codegen::generate_pack(kernels, arch, options(program)).into()),
         Step::Routine(call) => routines::plan(call, arch, options(program), gpu),
-        _ => Ok(kernels(arch, program, step).into()),
+        // A user's kernel was compiled when it was created.
+        Step::Launch(_) => Ok(Planned::default()),
+    }
+}
+
+/// Returns true for steps that are generated code alone.
+fn is_generated(step: &Step) -> bool {
+    match step {
+        Step::Kernel(_) | Step::Pack(_) => true,
+        Step::Routine(call) => codegen::is_always_generated(call),
+        Step::Launch(_) => false,
     }
 }
 
@@ -43,12 +45,11 @@ pub(crate) fn compile(gpu: &Arc<Gpu>, program: &Arc<Program>) -> Result<CudaProg
     gpu.context.make_current()?;
     let start = Instant::now();
     let planned = {
-        let is_fused = |step: &&Step| matches!(step, Step::Kernel(_) | Step::Pack(_));
-        let fused: Vec<&Step> = program.steps.iter().filter(is_fused).collect();
-        let generate = |step: &Step| kernels(gpu.arch, program, step);
-        let mut generated = templates::generated(&gpu.templates, program.aligned, &fused, generate).into_iter();
+        let steps: Vec<&Step> = program.steps.iter().filter(|step| is_generated(step)).collect();
+        let generate = |step: &Step| plan_step(gpu.arch, None, program, step).map(|planned| planned.kernels);
+        let mut generated = templates::generated(&gpu.templates, program.aligned, &steps, generate)?.into_iter();
         let plan = |step: &Step| match step {
-            Step::Kernel(_) | Step::Pack(_) => Ok(generated.next().unwrap_or_default().into()),
+            _ if is_generated(step) => Ok(generated.next().unwrap_or_default().into()),
             _ => plan_step(gpu.arch, Some(gpu), program, step),
         };
         program.steps.iter().map(plan).collect::<Result<Vec<_>>>()?

@@ -1,16 +1,18 @@
-//! Generated code by kernel, without the numbers that a kernel has in its program: the same kernels in the layers of a
+//! Generated code by kernel or routine, without the numbers that it has in its program: the same kernels in the layers of a
 //! network, and those that a new shape does not change, are generated once. And loaded kernels by their source.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuprous_plan::{Inst, Kernel, Step};
+use cuprous_core::{LayoutRef, RoutineOp};
+use cuprous_plan::{Epilogue, Factor, Inst, Kernel, RoutineCall, Step};
 use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
 use crate::codegen::{Arg, Generated, Stage};
 use crate::driver::{Function, Module};
+use crate::error::Result;
 
 /// Loaded kernels by their source.
 pub(crate) type Kernels = HashMap<Source, (Function, Module), RandomState>;
@@ -52,21 +54,53 @@ const MAX_TEMPLATES: usize = 1024;
 /// From how many new steps on they are generated in parallel: a step takes about 30 µs, waking a thread about as long.
 const PARALLEL: usize = 4;
 
-/// A step's kernels without numbers, and whether all buffers are aligned.
-type Key = (bool, Vec<Kernel>);
+/// A step's kernels or routine without numbers, and whether all buffers are aligned.
+type Key = (bool, Vec<Kernel>, Option<Routine>);
+
+/// A routine with positions in place of buffers and scalars. Equal layouts that live are the same object.
+#[derive(Clone)]
+struct Routine {
+    op: RoutineOp,
+    arrays: Vec<(u32, LayoutRef)>,
+    /// The factors of the epilogue, of the product and of an addend.
+    factors: [Option<Factor>; 2],
+    biased: bool,
+}
+
+impl Hash for Routine {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.op, &self.factors, self.biased).hash(state);
+        self.arrays.iter().for_each(|(position, layout)| (position, layout.id).hash(state));
+    }
+}
+
+impl PartialEq for Routine {
+    fn eq(&self, other: &Routine) -> bool {
+        let same = |(a, b): (&(u32, LayoutRef), &(u32, LayoutRef))| a.0 == b.0 && a.1.id == b.1.id;
+        (&self.op, &self.factors, self.biased) == (&other.op, &other.factors, other.biased)
+            && self.arrays.len() == other.arrays.len()
+            && self.arrays.iter().zip(&other.arrays).all(same)
+    }
+}
+
+impl Eq for Routine {}
 
 /// Steps that were generated.
 #[derive(Default)]
 pub(crate) struct Templates(HashMap<Key, Generated, RandomState>);
 
-/// Returns the launches of steps of kernels: those of an equal step with their own buffers and scalars, or else those
-/// that `generate` returns, which is called once for equal steps, on several threads.
+/// Returns the launches of steps that are generated code alone: those of an equal step
+/// with their own buffers and scalars, or else those that `generate` returns, which is called once for equal steps, on
+/// several threads.
+///
+/// # Errors
+/// An error of `generate`.
 pub(crate) fn generated(
     templates: &Mutex<Templates>,
     aligned: bool,
     steps: &[&Step],
-    generate: impl Fn(&Step) -> Generated + Sync,
-) -> Vec<Generated> {
+    generate: impl Fn(&Step) -> Result<Generated> + Sync,
+) -> Result<Vec<Generated>> {
     let keyed: Vec<(Key, Numbers)> = steps.iter().map(|step| keyed(aligned, step)).collect();
     let mut first: HashMap<&Key, usize, RandomState> = HashMap::default();
     let (mut known, mut new) = (Vec::with_capacity(steps.len()), Vec::new());
@@ -84,12 +118,15 @@ pub(crate) fn generated(
         }
     }
     let make = |&k: &usize| {
-        let (mut template, mut numbers) = (generate(steps[k]), keyed[k].1.clone());
+        let (mut template, mut numbers) = (generate(steps[k])?, keyed[k].1.clone());
         args(&mut template).for_each(|arg| numbers.replace(arg));
-        template
+        Ok(template)
     };
-    let made: Vec<Generated> =
-        if new.len() < PARALLEL { new.iter().map(make).collect() } else { new.par_iter().map(make).collect() };
+    let made: Vec<Generated> = if new.len() < PARALLEL {
+        new.iter().map(make).collect::<Result<_>>()?
+    } else {
+        new.par_iter().map(make).collect::<Result<_>>()?
+    };
     let instance = |((key, numbers), template): (&(Key, Numbers), Option<Generated>)| {
         let mut generated = template.unwrap_or_else(|| made[first[key]].clone());
         args(&mut generated).for_each(|arg| numbers.restore(arg));
@@ -102,7 +139,7 @@ pub(crate) fn generated(
     }
     let keys = new.iter().map(|&k| keyed[k].0.clone());
     templates.0.extend(keys.zip(made));
-    all
+    Ok(all)
 }
 
 fn lock(templates: &Mutex<Templates>) -> MutexGuard<'_, Templates> {
@@ -112,7 +149,8 @@ fn lock(templates: &Mutex<Templates>) -> MutexGuard<'_, Templates> {
 fn keyed(aligned: bool, step: &Step) -> (Key, Numbers) {
     let mut numbers = Numbers::default();
     let kernels = step.kernels().iter().map(|kernel| numbers.replaced(kernel)).collect();
-    ((aligned, kernels), numbers)
+    let routine = if let Step::Routine(call) = step { Some(numbers.replaced_in_routine(call)) } else { None };
+    ((aligned, kernels, routine), numbers)
 }
 
 fn args(generated: &mut Generated) -> impl Iterator<Item = &mut Arg> {
@@ -146,6 +184,18 @@ impl Numbers {
             }
         }
         kernel
+    }
+
+    /// Returns a routine with positions in place of buffers and scalars.
+    fn replaced_in_routine(&mut self, call: &RoutineCall) -> Routine {
+        let replaced = |(buffer, layout): &(u32, LayoutRef)| (position(&mut self.buffers, *buffer), layout.clone());
+        let arrays = call.reads().chain([&call.out]).map(replaced).collect();
+        let Epilogue { scale, addend, bias } = &call.epilogue;
+        let factors = [Some(*scale), addend.as_ref().map(|addend| addend.factor)].map(|factor| {
+            let Factor { constant, negative } = factor?;
+            Some(Factor { constant: constant.map(|slot| position(&mut self.scalars, slot)), negative })
+        });
+        Routine { op: call.op.clone(), arrays, factors, biased: bias.is_some() }
     }
 
     fn replace(&mut self, arg: &mut Arg) {
@@ -196,9 +246,9 @@ mod tests {
         let get = |steps: &[Step]| {
             let got = generated(&templates, true, &steps.iter().collect::<Vec<_>>(), |step| {
                 count.fetch_add(1, Relaxed);
-                own(step)
+                Ok(own(step))
             });
-            assert_eq!(got, steps.iter().map(own).collect::<Vec<_>>());
+            assert_eq!(got.unwrap(), steps.iter().map(own).collect::<Vec<_>>());
         };
         // A kernel that writes its operand and one of another length are different kernels.
         get(&[step(100, [3, 5], 1), step(100, [8, 2], 0), step(100, [8, 8], 0), step(101, [8, 2], 0)]);

@@ -7,7 +7,7 @@ use cuprous_core::attention::RowAttention;
 use cuprous_core::routine::Edge;
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_routine};
-use cuprous_plan::{Epilogue, RoutineCall};
+use cuprous_plan::{Addend, Epilogue, Factor, RoutineCall};
 
 /// Returns the code of a routine on dense operands, or on operands with every axis reversed in memory.
 fn call(op: RoutineOp, ins: &[(DType, &[i64])], out: DType, shape: &[i64], strided: bool) -> Generated {
@@ -80,6 +80,10 @@ fn of_dtype(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     all.push(call(pad, &[(d, &[10, 20])], d, &[12, 24], true));
     if d.is_float() {
         attention_and_norm(arch, d, all);
+        for (m, n, k) in [(1, 512, 512), (3, 8, 4000), (2, 50_000, 100), (700, 1, 9)] {
+            all.push(few_rows(arch, d, [m, n, k], true));
+        }
+        all.push(few_rows(arch, d, [1, 512, 512], false));
     }
     if !d.is_float() && !d.is_complex() {
         all.push(call(RoutineOp::Dot, &[(d, &[2, 5, 7]), (d, &[2, 7, 3])], d, &[2, 5, 3], true));
@@ -95,10 +99,25 @@ fn attention(
     features: i64,
     strided: bool,
 ) -> Generated {
-    let of = RowAttention { heads, queries, keys, causal: true, scale: 0.125f64.to_bits(), dtype };
+    let of = RowAttention { heads, queries, keys, features, causal: true, scale: 0.125f64.to_bits(), dtype };
     let [q, k] = [queries, keys].map(|rows| [1, heads, rows, features]);
     let ins: [(DType, &[i64]); 3] = [(dtype, &q), (dtype, &k), (dtype, &k)];
     call_on(arch, RoutineOp::AttendRows(of), &ins, dtype, &[1, queries, heads, features], strided)
+}
+
+/// Returns the product of (m × k) and the transpose of (n × k), with or without an epilogue.
+fn few_rows(arch: Arch, d: DType, [m, n, k]: [i64; 3], with_epilogue: bool) -> Generated {
+    let factor = Factor { constant: Some(0), negative: true };
+    let whole = Layout::contiguous(d, &[m, n]);
+    let addend = Addend { array: (2, whole.clone()), factor };
+    let epilogue = Epilogue { scale: factor, addend: Some(addend), bias: Some((3, Layout::new(d, &[n], &[1], 5))) };
+    let call = RoutineCall {
+        op: RoutineOp::Dot,
+        ins: vec![(0, Layout::contiguous(d, &[m, k])), (1, Layout::new(d, &[k, n], &[1, k], 0))],
+        out: (9, whole),
+        epilogue: if with_epilogue { epilogue } else { Epilogue::default() },
+    };
+    generate_routine(&call, arch, Options::default()).expect("the product has few rows")
 }
 
 /// Adds attention and layer normalization of one dtype.
@@ -106,7 +125,7 @@ fn attention_and_norm(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     all.push(attention(arch, d, 8, [1, 40], 64, false));
     all.push(attention(arch, d, 8, [1, 4000], 128, false));
     all.push(attention(arch, d, 2, [7, 9], 20, true));
-    all.push(attention(arch, d, 2, [1, 9], 3000, false));
+    all.push(attention(arch, d, 2, [1, 9], 512, false));
     let normalize = RoutineOp::Normalize { first: 1, eps: 1e-5f64.to_bits(), dtype: d };
     for n in [512, 9] {
         let ins: [(DType, &[i64]); 3] = [(d, &[3, n]), (d, &[n]), (d, &[n])];
@@ -194,7 +213,9 @@ fn code_holds_no_extents() {
     };
     assert_eq!(source([1, 5]), source([1, 128]));
     assert_eq!(source([1, 5]), source([1, 4001])[..1]);
-    assert_eq!(source([2, 5]), source([100, 255]));
+    assert_eq!(source([2, 5]), source([100, 128]));
+    let source = |sizes| few_rows(Arch::H200, DType::F32, sizes, true).stages[0].code.clone();
+    assert_eq!(source([2, 5, 12]), source([4, 4095, 1020]));
 }
 
 #[test]
@@ -210,7 +231,7 @@ fn keys_of_a_head_are_divided_where_blocks_are_few() {
 
 #[test]
 fn floating_products_are_left_to_the_library() {
-    let shape = &[4_i64, 4][..];
+    let shape = &[5_i64, 5][..];
     let op = RoutineCall {
         op: RoutineOp::Dot,
         ins: (0..2).map(|k| (k, Layout::contiguous(DType::F32, shape))).collect(),

@@ -17,7 +17,7 @@ use cuprous_plan::Kernel;
 
 pub use pack::generate_pack;
 pub use prelude::Part;
-pub(crate) use routines::{Builder, Source, attend, fft, linalg, lu, tf32};
+pub(crate) use routines::{Builder, Source, attend, fft, is_always_generated, linalg, lu, tf32};
 pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
 pub(crate) use types::ctype;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning, Vendor};

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use cuprous_core::Scalar;
 use cuprous_plan::RoutineCall;
 
-use crate::codegen::{Arch, Arg, Generated, Options, Vendor, generate_routine, tf32};
+use crate::codegen::{Arch, Arg, Generated, Options, Vendor, generate_routine, is_always_generated, tf32};
 use crate::driver::{DevPtr, Stream};
 use crate::error::{CudaError, Result};
 use crate::gpu::Gpu;
@@ -125,6 +125,14 @@ impl Planned {
 
 /// Plans a routine: by a library, or by generated code.
 pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options, gpu: Option<&Gpu>) -> Result<Planned> {
+    let generated = || {
+        generate_routine(call, arch, options).map(Planned::from).ok_or_else(|| {
+            CudaError::Unsupported(format!("[{}] is not supported on CUDA for these dtypes", call.op.name()))
+        })
+    };
+    if is_always_generated(call) {
+        return generated();
+    }
     if let Some(product) = tf32::product(call, arch, options) {
         return Ok(product.into());
     }
@@ -152,7 +160,5 @@ pub(crate) fn plan(call: &RoutineCall, arch: Arch, options: Options, gpu: Option
     if let Some(layers) = recurrent::layers(call) {
         return Ok(Planned::routine(layers));
     }
-    generate_routine(call, arch, options).map(Planned::from).ok_or_else(|| {
-        CudaError::Unsupported(format!("[{}] is not supported on CUDA for these dtypes", call.op.name()))
-    })
+    generated()
 }

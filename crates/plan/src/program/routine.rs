@@ -54,7 +54,7 @@ pub struct Addend {
 }
 
 /// A number that is known when the program runs: ±1, or ± a constant of the output's dtype.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Factor {
     /// Index into the program's scalars.
     pub constant: Option<u32>,

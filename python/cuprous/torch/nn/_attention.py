@@ -54,9 +54,11 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """Returns `softmax(query @ key.T * scale + mask) @ value`.
 
-    Inputs with four dimensions, without mask and dropout, use a routine that does not store the scores: on a GPU one of
-    cuDNN in half precision, on the CPU one in float32 and float64 unless a gradient is needed. All other cases, and
-    those that `torch.nn.attention.sdpa_kernel` selects, use the formula.
+    Inputs with four dimensions, without mask and dropout, use a routine that does not store the scores: unless a
+    gradient is needed, on the CPU always, and on a GPU for up to four queries or 2^18 scores; on a GPU in half
+    precision otherwise one of cuDNN. All other cases, and those that `torch.nn.attention.sdpa_kernel` selects, use the
+    formula. Half precision is computed in float32 and rounded once, except that the formula on a GPU rounds scores and
+    weights.
 
     Parameters
     ----------
@@ -99,12 +101,39 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     """
     if enable_gqa:
         _check_operands(query, key, value)
-        heads = query.dims[-3]
-        if heads % key.dims[-3] or heads % value.dims[-3]:
+        heads, of_keys, of_values = (x.dims[-3] for x in (query, key, value))
+        if heads % of_keys or heads % of_values:
             raise RuntimeError(f"[scaled_dot_product_attention] enable_gqa: {heads} heads of queries: no multiple of "
-                               f"{key.dims[-3]} of keys and {value.dims[-3]} of values")  # fmt: skip
-        key = _joining.repeat_interleave(key, heads // key.dims[-3], -3)
-        value = _joining.repeat_interleave(value, heads // value.dims[-3], -3)
+                               f"{of_keys} of keys and {of_values} of values")  # fmt: skip
+        if attn_mask is None and dropout_p == 0 and not is_causal and query.ndim == 4 and of_keys == of_values:
+            # All queries of a head of keys are rows of that head, so that keys and values are not repeated.
+            batch, _, rows, width = query.dims
+            grouped = query.reshape(batch, of_keys, heads // of_keys * rows, width)
+            result = scaled_dot_product_attention(grouped, key, value, scale=scale)
+            return result.reshape(batch, heads, rows, value.dims[-1])
+        key = _joining.repeat_interleave(key, heads // of_keys, -3)
+        value = _joining.repeat_interleave(value, heads // of_values, -3)
+    if query.dtype_name in ("float16", "bfloat16") and not query.is_cuda:
+        return _in_float32(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _in_float32(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float,
+                is_causal: bool, scale: float | None) -> Tensor:  # fmt: skip
+    """Returns attention of half precision whose scores and weights are not rounded."""
+    _check_operands(query, key, value)
+    cast = _core.t_cast
+    wide = [cast(x, "float32") for x in (query, key, value)]
+    previous = _core.set_autocast_dtype("cpu", None)
+    try:
+        return cast(_attend(*wide, attn_mask, dropout_p, is_causal, scale), query.dtype_name)
+    finally:
+        _core.set_autocast_dtype("cpu", previous)
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
+            scale: float | None) -> Tensor:  # fmt: skip
+    """Returns attention by a routine of the device, or by the formula."""
     if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
         mixed = _core.t_attention(query, key, value, is_causal, _factor(query, scale))
         if mixed is not None:

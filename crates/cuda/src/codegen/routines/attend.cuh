@@ -4,17 +4,17 @@
 // divided among blocks, whose parts a second kernel joins (Dao et al. 2023, "Flash-Decoding").
 template <class T, int N, int G, int V> struct attend_row {
     typedef wide_float<T> A;
-    static constexpr int VECTORS = (N + G * V - 1) / (G * V), UNROLLED = VECTORS * V <= 64 ? VECTORS : 1;
+    static constexpr int VECTORS = (N + G * V - 1) / (G * V);
     A x[VECTORS * V];
     // Returns the first feature of a vector of this lane.
     static DEV int feature(int vector, int lane) { return (vector * G + lane) * V; }
     DEV void clear() {
-#pragma unroll UNROLLED
+#pragma unroll
         for (int i = 0; i < VECTORS * V; i++) x[i] = 0;
     }
     // Loads the features of this lane. V > 1 needs features that are contiguous, aligned and divisible by V.
     DEV void read(const T* row, int64 step, int lane, bool valid) {
-#pragma unroll UNROLLED
+#pragma unroll
         for (int c = 0; c < VECTORS; c++) {
             const int f = feature(c, lane);
             vec<T, V> e = {};
@@ -28,7 +28,7 @@ template <class T, int N, int G, int V> struct attend_row {
     }
     // The same for a row in any layout.
     DEV void read_scaled(const T* row, int64 step, int lane, A scale) {
-#pragma unroll UNROLLED
+#pragma unroll
         for (int i = 0; i < VECTORS * V; i++) {
             const int f = feature(i / V, lane) + i % V;
             x[i] = f < N ? to_wide(row[f * step]) * scale : 0;
@@ -36,16 +36,16 @@ template <class T, int N, int G, int V> struct attend_row {
     }
     DEV A dot(const attend_row& y) const {
         A s = 0;
-#pragma unroll UNROLLED
+#pragma unroll
         for (int i = 0; i < VECTORS * V; i++) s += x[i] * y.x[i];
         return s;
     }
     DEV void scale(A by) {
-#pragma unroll UNROLLED
+#pragma unroll
         for (int i = 0; i < VECTORS * V; i++) x[i] *= by;
     }
     DEV void add(A factor, const attend_row& y) {
-#pragma unroll UNROLLED
+#pragma unroll
         for (int i = 0; i < VECTORS * V; i++) x[i] += factor * y.x[i];
     }
 };
@@ -62,8 +62,11 @@ DEV void attend(const T* q, const T* k, const T* v, T* out, wide_float<T>* parts
     constexpr int GROUPS = THREADS / G, WARPS = THREADS / 32, CHUNK = G * VV;
     __shared__ A tops[WARPS][R], sums[WARPS][R], weighted[WARPS][R][CHUNK];
     const int group = threadIdx.x / G, lane = threadIdx.x % G, warp = threadIdx.x / 32;
-    const int64 tiles = (queries + R - 1) / R, split = blockIdx.x % splits, tile = blockIdx.x / splits % tiles;
-    const int64 head = blockIdx.x / splits / tiles % heads, batch = blockIdx.x / splits / tiles / heads, query = tile * R;
+    // The grid has less than 2^31 blocks, so none of these numbers is greater.
+    const uint32 tiles = (uint32)((queries + R - 1) / R), rest = blockIdx.x / (uint32)splits;
+    const uint32 heads_before = rest / tiles;
+    const int64 split = blockIdx.x % (uint32)splits, query = (int64)(rest % tiles) * R;
+    const int64 head = heads_before % (uint32)heads, batch = heads_before / (uint32)heads;
     q += batch * q_steps[0] + head * q_steps[1];
     k += batch * k_steps[0] + head * k_steps[1];
     v += batch * v_steps[0] + head * v_steps[1];
@@ -129,7 +132,7 @@ DEV void attend(const T* q, const T* k, const T* v, T* out, wide_float<T>* parts
             top[r] = largest;
             sum[r] = mine * sum[r] + theirs * shuffle_xor(sum[r], d);
             value_row from = have[r];
-#pragma unroll value_row::UNROLLED
+#pragma unroll
             for (int i = 0; i < value_row::VECTORS * VV; i++) from.x[i] = shuffle_xor(from.x[i], d);
             have[r].scale(mine);
             have[r].add(theirs, from);
@@ -144,7 +147,7 @@ DEV void attend(const T* q, const T* k, const T* v, T* out, wide_float<T>* parts
         }
     }
     __syncthreads();
-#pragma unroll value_row::UNROLLED
+#pragma unroll
     for (int c = 0; c < value_row::VECTORS; c++) {
         if (first) {
 #pragma unroll

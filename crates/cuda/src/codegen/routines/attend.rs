@@ -14,6 +14,8 @@ const THREADS: i64 = 128;
 const ROWS: i64 = 4;
 /// Features of a key that a lane holds, as far as 32 lanes hold all.
 const LANE_FEATURES: i64 = 8;
+/// Features up to which the lanes of a warp keep a row in registers.
+const MAX_FEATURES: i64 = 512;
 /// Scores up to which this is faster than two products and a softmax between them.
 const MAX_SCORES: i64 = 1 << 18;
 
@@ -21,6 +23,7 @@ const MAX_SCORES: i64 = 1 << 18;
 pub(crate) fn is_supported(of: &RowAttention) -> bool {
     let scores = of.heads.saturating_mul(of.queries).saturating_mul(of.keys);
     match of.dtype {
+        _ if of.features > MAX_FEATURES => false,
         DType::F16 | DType::BF16 => of.queries <= ROWS,
         DType::F32 | DType::F64 => of.queries <= ROWS || scores <= MAX_SCORES,
         _ => false,

@@ -1,7 +1,7 @@
 //! Matrix products of integers and booleans, and of floats on GPUs for which no library is called. cuBLASLt does the
 //! others.
 
-use cuprous_core::{DType, Kind};
+use cuprous_core::{DType, Kind, LayoutRef};
 use cuprous_plan::{Factor, RoutineCall};
 
 use super::super::prelude::Part;
@@ -21,7 +21,7 @@ const COMPLEX: [&str; 2] = [
 ];
 
 /// Returns the texts that a product needs.
-fn texts(d: DType) -> Vec<&'static str> {
+pub(super) fn texts(d: DType) -> Vec<&'static str> {
     let own = match d {
         DType::F16 => Some(HALF[0]),
         DType::BF16 => Some(HALF[1]),
@@ -42,6 +42,18 @@ fn factor(launch: Launch, name: &str, of: Factor, d: DType) -> Launch {
     let (launch, text) = value;
     let text = if of.negative { format!("neg({text})") } else { text };
     launch.line(format!("const auto {name} = {text};"))
+}
+
+/// Passes what a product of floats does to its sums.
+pub(super) fn epilogue(launch: Launch, call: &RoutineCall) -> Launch {
+    let (d, epilogue) = (call.out.1.dtype, &call.epilogue);
+    let at = |array: &(u32, LayoutRef)| Source { at: Arg::Buffer(array.0), offset: array.1.offset };
+    let launch = factor(launch.part(Part::Arith), "scale", epilogue.scale, d);
+    let addend = epilogue.addend.as_ref();
+    factor(launch, "factor", addend.map_or(Factor::default(), |a| a.factor), d)
+        .operand("addend", ctype(d), addend.map(|a| at(&a.array)))
+        .operand("bias", ctype(d), epilogue.bias.as_ref().map(at))
+        .passing(format!("dot_epilogue<{}>{{scale, factor, addend, bias}}", ctype(d)))
 }
 
 /// Adds the launch of a product; `None` for floating types on GPUs for which a library is called.
@@ -81,15 +93,7 @@ pub(super) fn dot(call: &RoutineCall, builder: &mut Builder) -> Option<()> {
         .ints("a_batch", &first_of(&a.strides, 0))
         .ints("b_batch", &first_of(&b.strides, 0));
     if matches!(d.kind(), Kind::Float | Kind::Complex) {
-        launch = launch.part(Part::Arith);
-        let epilogue = &call.epilogue;
-        let at = |array: &(u32, cuprous_core::LayoutRef)| Source { at: Arg::Buffer(array.0), offset: array.1.offset };
-        launch = factor(launch, "scale", epilogue.scale, d);
-        launch = factor(launch, "factor", epilogue.addend.as_ref().map_or(Factor::default(), |a| a.factor), d);
-        launch = launch
-            .operand("addend", ctype(d), epilogue.addend.as_ref().map(|a| at(&a.array)))
-            .operand("bias", ctype(d), epilogue.bias.as_ref().map(at))
-            .passing(format!("dot_epilogue<{}>{{scale, factor, addend, bias}}", ctype(d)));
+        launch = epilogue(launch, call);
     }
     builder.out.stages.push(launch.stage(&format!("dot<{}>", ctype(d)), blocks, 256, 0));
     Some(())

@@ -11,6 +11,7 @@ mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod lu;
+mod matvec;
 mod normalize;
 mod pad;
 mod scan;
@@ -108,6 +109,16 @@ pub fn generate_routine(call: &RoutineCall, arch: Arch, options: Options) -> Opt
     generate_routine_tuned(call, arch, options, RoutineTuning::default())
 }
 
+/// Returns true for routines that no library computes: [`generate_routine`] has their launches.
+pub(crate) fn is_always_generated(call: &RoutineCall) -> bool {
+    use RoutineOp::*;
+    let op = &call.op;
+    matches!(op, Scan { .. } | Sort | ArgSort | Partition { .. } | TopK { .. } | Select { .. } | PackMask | Compact)
+        || matches!(op, Components { .. } | SearchSorted { .. } | Correlate { .. } | Pad { .. })
+        || matches!(op, AttendRows(_) | Normalize { .. })
+        || matvec::is_product(call)
+}
+
 /// [`generate_routine`] with given launch shapes.
 pub fn generate_routine_tuned(
     call: &RoutineCall,
@@ -120,6 +131,7 @@ pub fn generate_routine_tuned(
         return Some(builder.out);
     }
     match &call.op {
+        RoutineOp::Dot if matvec::is_product(call) => matvec::matvec(call, &mut builder)?,
         RoutineOp::Dot => dot::dot(call, &mut builder)?,
         RoutineOp::Scan { op, axis } => scan::scan(call, *op, usize::from(*axis), &mut builder),
         RoutineOp::Sort => sort::sort(call, false, &mut builder),
