@@ -60,7 +60,7 @@ impl Gpu {
     /// Compiles new stages in parallel.
     fn compile<'a>(&mut self, stages: impl Iterator<Item = &'a Stage>) {
         let mut wanted: Vec<(String, String)> = stages
-            .map(|s| (s.source(), s.name.clone()))
+            .map(|s| (s.source(), s.name.to_string()))
             .filter(|(source, _)| !self.modules.contains_key(source))
             .collect();
         wanted.sort();

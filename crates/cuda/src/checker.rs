@@ -139,7 +139,7 @@ impl Checker {
             }
             return self.check_source(&unit.source(), &unit.name, &extra);
         }
-        let (name, prelude, code) = (unit.name, unit.prelude, unit.code);
+        let (name, prelude, code) = (unit.name.into(), unit.prelude.into(), unit.code.into());
         let (args, grid, block) = (Vec::new(), [1; 3], [1; 3]);
         let stage = Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false };
         // Users' kernels exercise all of the assembler, so they are not compiled to PTX only.
@@ -266,7 +266,7 @@ fn structure(stage: &Stage) -> String {
             let end =
                 rest[start..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(rest.len(), |n| start + n);
             let word = &rest[start..end];
-            let is_type = word == stage.name || DType::ALL.into_iter().any(|dtype| ctype(dtype) == word);
+            let is_type = word == &*stage.name || DType::ALL.into_iter().any(|dtype| ctype(dtype) == word);
             text.push_str(&rest[..start]);
             text.push_str(if is_type { "_" } else { word });
             rest = &rest[end..];
@@ -304,8 +304,8 @@ mod tests {
 
     fn kernel(body: &str) -> Stage {
         let code = format!("extern \"C\" __global__ void store(int* x) {{ {body} }}");
-        let prelude = vec![Part::Base.text()];
-        let (name, args, grid, block) = ("store".into(), Vec::new(), [1; 3], [1; 3]);
+        let (name, prelude) = ("store".into(), [Part::Base.text()].into());
+        let (code, args, grid, block) = (code.into(), Vec::new(), [1; 3], [1; 3]);
         Stage { name, code, prelude, args, grid, block, shared: 0, own_instructions: false }
     }
 

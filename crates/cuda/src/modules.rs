@@ -48,7 +48,7 @@ pub(crate) fn load(gpu: &Gpu, stages: &[&Stage], progress: &mut dyn FnMut(usize,
     for (&k, cubin) in missing.iter().zip(cubins) {
         let module = Module::load(gpu.context, &cubin?)?;
         Counters::add(&gpu.counters.modules_loaded, 1);
-        let name = CString::new(stages[k].name.as_str()).unwrap_or_default();
+        let name = CString::new(&*stages[k].name).unwrap_or_default();
         let function = module.function(&name)?;
         loaded.insert(sources[k].clone(), (function, module));
     }

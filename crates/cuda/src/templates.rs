@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuprous_core::{LayoutRef, RoutineOp};
 use cuprous_plan::{Epilogue, Factor, Inst, Kernel, RoutineCall, Step};
@@ -21,8 +21,8 @@ pub(crate) type Kernels = HashMap<Source, (Function, Module), RandomState>;
 /// which is far longer than a kernel, is hashed, nor is it compared where it is the same memory.
 #[derive(Clone)]
 pub(crate) struct Source {
-    prelude: Vec<&'static str>,
-    code: String,
+    prelude: Arc<[&'static str]>,
+    code: Arc<str>,
 }
 
 impl Hash for Source {
@@ -33,9 +33,9 @@ impl Hash for Source {
 
 impl PartialEq for Source {
     fn eq(&self, other: &Source) -> bool {
-        let mut parts = self.prelude.iter().zip(&other.prelude);
+        let mut parts = self.prelude.iter().zip(&*other.prelude);
         self.prelude.len() == other.prelude.len()
-            && self.code == other.code
+            && (Arc::ptr_eq(&self.code, &other.code) || self.code == other.code)
             && parts.all(|(a, b)| std::ptr::eq(*a, *b) || a == b)
     }
 }

@@ -1,9 +1,10 @@
 //! Translates instructions to C++: parameters, addresses, expressions. The templates decide what runs where.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cuprous_core::{DType, Fun, ReduceOp, ScatterOp};
 use cuprous_plan::{Access, Inst, Kernel, Typed, Val};
+use foldhash::fast::RandomState;
 
 use super::prelude::{Part, Parts};
 use super::text::Code;
@@ -46,14 +47,14 @@ impl Target {
 pub(crate) struct Params {
     declared: Vec<String>,
     args: Vec<Arg>,
-    known: HashMap<String, ()>,
+    names: HashSet<String, RandomState>,
     prologue: Vec<String>,
 }
 
 impl Params {
     /// Adds a parameter `ctype name`, unless one of that name exists.
     pub(crate) fn add(&mut self, ctype: &str, name: &str, arg: Arg) {
-        if self.known.insert(name.into(), ()).is_none() {
+        if self.names.insert(name.into()) {
             self.declared.push(format!("{ctype} {name}"));
             self.args.push(arg);
         }
@@ -77,7 +78,7 @@ pub(crate) struct Lower<'a> {
     /// Random functions whose Philox block is computed once for several lanes: the expressions of the block and of the
     /// word's number in it.
     pub(crate) words: HashMap<Val, (String, String)>,
-    tags: HashMap<Access, usize>,
+    tags: HashMap<Access, usize, RandomState>,
     mixed: Vec<bool>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Lower<'a> {
             wide: needs_wide(&unit.kernel),
             names: HashMap::new(),
             words: HashMap::new(),
-            tags: HashMap::new(),
+            tags: HashMap::default(),
             mixed: vec![false; unit.buffers.len()],
         };
         let mut types: Vec<Option<DType>> = vec![None; unit.buffers.len()];
@@ -164,7 +165,7 @@ impl<'a> Lower<'a> {
     pub(crate) fn divisor(&mut self, name: &str, value: i64) -> String {
         if self.wide {
             self.params.add("int64", name, Arg::I64(value));
-        } else if !self.params.known.contains_key(&format!("{name}_n")) {
+        } else if !self.params.names.contains(&format!("{name}_n")) {
             let (magic, shift) = magic(value as u32);
             for (part, bits) in [("n", value as u32), ("magic", magic), ("shift", shift)] {
                 self.params.add("uint32", &format!("{name}_{part}"), Arg::I32(bits as i32));
@@ -286,9 +287,9 @@ impl KernelDraft {
         let KernelDraft { name, doc, bounds, declared, body, parts, args, shape } = self;
         let head = signature(&format!("extern \"C\" __global__ void{bounds} {name}"), &declared);
         Stage {
-            code: format!("{doc}{head}{body}}}\n"),
-            name,
-            prelude: parts.texts(),
+            code: format!("{doc}{head}{body}}}\n").into(),
+            name: name.into(),
+            prelude: parts.texts().into(),
             args,
             grid: shape.grid,
             block: shape.block,

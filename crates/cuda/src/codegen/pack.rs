@@ -43,7 +43,8 @@ fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
         return drafts.remove(0).stage();
     }
     let threads = target.options.tuning.map_threads;
-    let (mut functions, mut texts): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    // The functions, and the parameters and the text of each.
+    let (mut functions, mut known): (Vec<String>, Vec<(Vec<String>, String)>) = (Vec::new(), Vec::new());
     let (mut declared, mut args, mut calls): (Vec<String>, Vec<Arg>, Vec<String>) = Default::default();
     let mut parts = super::prelude::Parts::new();
     let mut blocks = 0;
@@ -53,17 +54,16 @@ fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
         let text = draft.body.replace("blockIdx.x", "block");
         let mut own = vec!["uint32 block".to_owned()];
         own.extend(draft.declared.iter().cloned());
-        let key = format!("{own:?}{text}");
-        let known = texts.iter().position(|t| *t == key);
-        if let Some(f) = known {
+        let shared = known.iter().position(|(parameters, body)| *parameters == own && *body == text);
+        if let Some(f) = shared {
             // A function that several maps share is compiled once and called.
             functions[f] = functions[f].replacen("__forceinline__", "__noinline__", 1);
         }
-        let f = known.unwrap_or_else(|| {
-            let head = signature(&format!("__device__ __forceinline__ void part{}", texts.len()), &own);
+        let f = shared.unwrap_or_else(|| {
+            let head = signature(&format!("__device__ __forceinline__ void part{}", known.len()), &own);
             functions.push(format!("{}{head}{text}}}\n", draft.doc));
-            texts.push(key);
-            texts.len() - 1
+            known.push((own, text));
+            known.len() - 1
         });
         let mut passed = vec![if k == 0 { "blockIdx.x".to_owned() } else { format!("blockIdx.x - end{}", k - 1) }];
         for parameter in &draft.declared {
@@ -80,9 +80,9 @@ fn one_launch(mut drafts: Vec<KernelDraft>, target: Target) -> Stage {
     }
     let head = signature(&format!("extern \"C\" __global__ void __launch_bounds__({threads}) {name}"), &declared);
     Stage {
-        code: format!("{}\n{head}{}}}\n", functions.join("\n"), calls.concat()),
-        prelude: parts.texts(),
-        name,
+        code: format!("{}\n{head}{}}}\n", functions.join("\n"), calls.concat()).into(),
+        prelude: parts.texts().into(),
+        name: name.into(),
         args,
         grid: Shape::linear(blocks, threads).grid,
         block: [threads, 1, 1],

@@ -1,7 +1,5 @@
 //! Writes indented C++.
 
-use std::fmt::Write as _;
-
 /// Lines of code with the current indentation.
 #[derive(Default)]
 pub(crate) struct Code {
@@ -18,7 +16,9 @@ impl Code {
 
     /// Writes one line.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
-        let _infallible = writeln!(self.text, "{:1$}{2}", "", 4 * self.depth, line.as_ref());
+        (0..self.depth).for_each(|_| self.text.push_str("    "));
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
     }
 
     /// Writes `head {`, what `body` writes, and `}`.

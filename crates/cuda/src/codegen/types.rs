@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use cuprous_core::DType;
 
@@ -172,16 +173,16 @@ impl Arg {
     }
 }
 
-/// One launch. The stages of a [`Generated`] run in order on one stream.
+/// One launch. The stages of a [`Generated`] run in order on one stream. Its texts are shared by all launches of one code.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stage {
     /// Name of the `extern "C"` kernel.
-    pub name: String,
+    pub name: Arc<str>,
     /// The prelude's parts that the kernel uses, in order.
-    pub prelude: Vec<&'static str>,
+    pub prelude: Arc<[&'static str]>,
     /// The kernel itself. With the prelude and the compiler's flags it is the key of the compile cache, so it contains
     /// no extents, strides, offsets or addresses.
-    pub code: String,
+    pub code: Arc<str>,
     /// The arguments.
     pub args: Vec<Arg>,
     /// Blocks.

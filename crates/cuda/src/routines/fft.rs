@@ -335,7 +335,7 @@ mod tests {
         let Planned { kernels, routines } = transform(&call, Arch::H200, Options::default()).unwrap();
         let mut lines: Vec<(usize, u8, String)> =
             routines.iter().map(|(before, routine)| (*before, 0, routine.to_string())).collect();
-        lines.extend(kernels.stages.iter().enumerate().map(|(k, stage)| (k, 1, stage.name.clone())));
+        lines.extend(kernels.stages.iter().enumerate().map(|(k, stage)| (k, 1, stage.name.to_string())));
         lines.sort();
         lines.into_iter().map(|(_, _, line)| line).collect()
     }

@@ -13,7 +13,9 @@ const TEXT: &str = include_str!("matvec.cuh");
 const ROWS: i64 = 4;
 const THREADS: u32 = 128;
 /// Columns from which on a warp computes four at a time.
-const MANY_COLUMNS: i64 = 4096;
+const MANY_COLUMNS: i64 = 8192;
+/// Elements of the matrix up to which this is faster than tensor cores for several rows of half precision.
+const MAX_OF_HALF: i64 = 1 << 22;
 /// Vectors of a lane from which on all warps of a block compute one column, if there are not many.
 const LONG: i64 = 8;
 
@@ -47,7 +49,8 @@ fn problem(call: &RoutineCall) -> Option<Problem> {
         () if fits(right, left) => (right, left),
         () => return None,
     };
-    Some(Problem { rows, columns, depth })
+    let by_tensor_cores = out.dtype.size() == 2 && rows.0 > 1 && columns.0.saturating_mul(depth) > MAX_OF_HALF;
+    (!by_tensor_cores).then_some(Problem { rows, columns, depth })
 }
 
 /// Returns true for products of few rows or columns.
@@ -67,7 +70,7 @@ pub(super) fn matvec(call: &RoutineCall, builder: &mut Builder) -> Option<()> {
     let (a_step, b_step) = (beside(rows, a_step), beside(columns, b_step));
     let v = vector(d.size(), aligned, &[depth, b_step, b.offset]);
     let in_vectors = v > 1 && a_term == 1 && vector(d.size(), aligned, &[depth, a_step, a.offset]) >= v;
-    let rows_at_once = if rows == 1 { 1 } else { ROWS };
+    let rows_at_once = (rows as u64).next_power_of_two();
     let columns_at_once = if columns >= MANY_COLUMNS { 4 } else { 1 };
     let long = columns_at_once == 1 && depth >= LONG * 32 * i64::from(v);
     let warps = if long { 4 } else { 1 };

@@ -430,9 +430,9 @@ impl Launch {
         let mut prelude = self.parts.texts();
         prelude.extend(self.own);
         Stage {
-            name: self.name,
-            prelude,
-            code,
+            name: self.name.into(),
+            prelude: prelude.into(),
+            code: code.into(),
             args: self.args,
             grid: [blocks.max(1) as u32, 1, 1],
             block: [threads, 1, 1],
