@@ -250,7 +250,7 @@ test-python: $(TEST_READY)
 
 # The CUDA device on a simulated GPU, with waves of 32 threads and of 64: what it generates is compiled by g++ and run. The
 # second width finds what the first one compiled, and leaves out what no width changes.
-SIM_TESTS    := tests/sim tests/test_tour.py tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
+SIM_TESTS    := tests/sim tests/test_tour.py tests/test_docstrings.py::test_examples_run[intrinsics] tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/gpu/test_special_values.py tests/test_fuzz.py::test_every_template_is_valid \
                 tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
@@ -276,7 +276,7 @@ test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 AMD       ?= gfx90a|gfx942|gfx1030|gfx1100|gfx1201
 HIP_PATH  ?= /usr
 HIP_CLANG ?= $(firstword $(wildcard $(HIP_PATH)/lib/llvm-19/bin/clang++) clang++-19)
-AMD_TESTS ?= tests/test_tour.py tests/kernels tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_training.py
+AMD_TESTS ?= tests/test_tour.py 'tests/test_docstrings.py::test_examples_run[intrinsics]' tests/kernels tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_training.py
 AMD_CACHE ?= build/kernels
 test-amd: $(TEST_READY)
 	@if ! command -v $(or $(HIP_CLANG),true) > /dev/null || [ ! -e $(HIP_PATH)/include/hip/hip_runtime.h ]; then \

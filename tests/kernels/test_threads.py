@@ -128,16 +128,19 @@ def test_lanes_of_a_warp() -> None:
         votes[t, 2] = cuda.match_any_sync(0xFFFFFFFF, t % 4)
         _mask, same = cuda.match_all_sync(0xFFFFFFFF, 7)
         votes[t, 3] = same
+        votes[t, 4] = cuda.eq_sync(0xFFFFFFFF, t >= 0) + 2 * cuda.eq_sync(0xFFFFFFFF, t < 0)
+        votes[t, 5] = cuda.eq_sync(0xFFFFFFFF, t == 33)
         moved[t] = cuda.shfl_xor_sync(0xFFFFFFFF, t, 1) * 100 + cuda.shfl_up_sync(0xFFFFFFFF, t, 1)
 
-    total, votes, moved = np.zeros(2), np.zeros((64, 4), np.int64), np.zeros(64, int)
+    total, votes, moved = np.zeros(2), np.zeros((64, 6), np.int64), np.zeros(64, int)
     kernel[1, 64](total, votes, moved)
     assert total.tolist() == [sum(range(32)), sum(range(32, 64))]
     lane = np.arange(64) % 32
     assert set(votes[:, 0]) == {0xAAAAAAAA}
     assert votes[:32, 1].tolist() == [1] * 32 and votes[32:, 1].tolist() == [3] * 32
     assert votes[:, 2].tolist() == [0x11111111 << (t % 4) for t in range(64)]
-    assert set(votes[:, 3]) == {1}
+    assert set(votes[:, 3]) == {1} and set(votes[:, 4]) == {3}
+    assert votes[:32, 5].tolist() == [1] * 32 and votes[32:, 5].tolist() == [0] * 32
     t = np.arange(64)
     np.testing.assert_array_equal(moved, (t ^ 1) * 100 + np.where(lane == 0, t, t - 1))
 

@@ -134,6 +134,9 @@ void votes_and_sums() {
         check("any of none", __any_sync(mask, false), false);
         check("all", __all_sync(mask, vote(lane)), (yes & mask) == mask);
         check("all of all", __all_sync(mask, lane >= 0), true);
+        check("uni", __uni_sync(mask, vote(lane)), (yes & mask) == mask || (yes & mask) == 0);
+        check("uni of all", __uni_sync(mask, lane >= 0), true);
+        check("uni of none", __uni_sync(mask, false), true);
         const unsigned x = number(lane);
         check("reduce_add", __reduce_add_sync(mask, x), sum);
         check("reduce_min", __reduce_min_sync(mask, x), low);

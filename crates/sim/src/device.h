@@ -159,6 +159,10 @@ inline unsigned __ballot_sync(unsigned m, int yes) {
 }
 inline int __any_sync(unsigned m, int yes) { return __ballot_sync(m, yes) != 0; }
 inline int __all_sync(unsigned m, int yes) { return __ballot_sync(m, !yes) == 0; }
+inline int __uni_sync(unsigned m, int yes) {
+    const unsigned votes = __ballot_sync(m, yes);
+    return votes == 0 || votes == m;
+}
 template <class T> unsigned __match_any_sync(unsigned m, T x) {
     uint64_t bits = 0;
     memcpy(&bits, &x, sizeof(T));

@@ -39,6 +39,10 @@ HIP_DEV void hip_syncwarp(unsigned = ~0u) {
     __builtin_amdgcn_wave_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
+HIP_DEV bool hip_uniform(unsigned mask, bool yes) {
+    const unsigned votes = hip_votes(yes) & mask;
+    return votes == 0 || votes == mask;
+}
 // The lanes whose values have the same bits: a vote for each bit.
 template <class T> HIP_DEV unsigned hip_match_any(unsigned mask, T x) {
     union words { T value; unsigned word[(sizeof(T) + 3) / 4]; HIP_DEV words() : word() {} } u;
@@ -75,6 +79,7 @@ template <class T, class F> HIP_DEV T hip_combine(unsigned mask, T x, F combine)
 #define __ballot_sync(mask, yes) (hip_votes(yes) & (mask))
 #define __any_sync(mask, yes) ((hip_votes(yes) & (mask)) != 0)
 #define __all_sync(mask, yes) ((hip_votes(!(yes)) & (mask)) == 0)
+#define __uni_sync(mask, yes) hip_uniform(mask, yes)
 #define __activemask() hip_votes(true)
 #define __syncwarp hip_syncwarp
 #define __match_any_sync hip_match_any

@@ -122,11 +122,10 @@ def _in_float32(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | N
                 is_causal: bool, scale: float | None) -> Tensor:  # fmt: skip
     """Returns attention of half precision whose scores and weights are not rounded."""
     _check_operands(query, key, value)
-    cast = _core.t_cast
-    wide = [cast(x, "float32") for x in (query, key, value)]
+    q, k, v = (_core.t_cast(x, "float32") for x in (query, key, value))
     previous = _core.set_autocast_dtype("cpu", None)
     try:
-        return cast(_attend(*wide, attn_mask, dropout_p, is_causal, scale), query.dtype_name)
+        return _core.t_cast(_attend(q, k, v, attn_mask, dropout_p, is_causal, scale), query.dtype_name)
     finally:
         _core.set_autocast_dtype("cpu", previous)
 
