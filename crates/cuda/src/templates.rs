@@ -57,37 +57,26 @@ const PARALLEL: usize = 4;
 /// A step's kernels or routine without numbers, and whether all buffers are aligned.
 type Key = (bool, Vec<Kernel>, Option<Routine>);
 
-/// A routine with positions in place of buffers and scalars. Equal layouts that live are the same object.
-#[derive(Clone)]
+/// A routine with positions in place of buffers and scalars.
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Routine {
     op: RoutineOp,
-    arrays: Vec<(u32, LayoutRef)>,
+    /// The position and the layout's `id` of each array.
+    arrays: Vec<(u32, u32)>,
     /// The factors of the epilogue, of the product and of an addend.
     factors: [Option<Factor>; 2],
     biased: bool,
 }
 
-impl Hash for Routine {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.op, &self.factors, self.biased).hash(state);
-        self.arrays.iter().for_each(|(position, layout)| (position, layout.id).hash(state));
-    }
+/// The code of a step, and the layouts in its key, which keep their `id`s as long as they live.
+struct Template {
+    generated: Generated,
+    _layouts: Vec<LayoutRef>,
 }
-
-impl PartialEq for Routine {
-    fn eq(&self, other: &Routine) -> bool {
-        let same = |(a, b): (&(u32, LayoutRef), &(u32, LayoutRef))| a.0 == b.0 && a.1.id == b.1.id;
-        (&self.op, &self.factors, self.biased) == (&other.op, &other.factors, other.biased)
-            && self.arrays.len() == other.arrays.len()
-            && self.arrays.iter().zip(&other.arrays).all(same)
-    }
-}
-
-impl Eq for Routine {}
 
 /// Steps that were generated.
 #[derive(Default)]
-pub(crate) struct Templates(HashMap<Key, Generated, RandomState>);
+pub(crate) struct Templates(HashMap<Key, Template, RandomState>);
 
 /// Returns the launches of steps that are generated code alone: those of an equal step
 /// with their own buffers and scalars, or else those that `generate` returns, which is called once for equal steps, on
@@ -107,7 +96,7 @@ pub(crate) fn generated(
     {
         let templates = lock(templates);
         for (k, (key, _)) in keyed.iter().enumerate() {
-            let template = templates.0.get(key).cloned();
+            let template = templates.0.get(key).map(|template| template.generated.clone());
             if template.is_none() {
                 first.entry(key).or_insert_with(|| {
                     new.push(k);
@@ -137,8 +126,9 @@ pub(crate) fn generated(
     if templates.0.len() + new.len() > MAX_TEMPLATES {
         templates.0.clear();
     }
-    let keys = new.iter().map(|&k| keyed[k].0.clone());
-    templates.0.extend(keys.zip(made));
+    for (&k, generated) in new.iter().zip(made) {
+        templates.0.insert(keyed[k].0.clone(), Template { generated, _layouts: layouts(steps[k]) });
+    }
     Ok(all)
 }
 
@@ -151,6 +141,12 @@ fn keyed(aligned: bool, step: &Step) -> (Key, Numbers) {
     let kernels = step.kernels().iter().map(|kernel| numbers.replaced(kernel)).collect();
     let routine = if let Step::Routine(call) = step { Some(numbers.replaced_in_routine(call)) } else { None };
     ((aligned, kernels, routine), numbers)
+}
+
+/// Returns the layouts of a routine; none for kernels.
+fn layouts(step: &Step) -> Vec<LayoutRef> {
+    let Step::Routine(call) = step else { return Vec::new() };
+    call.reads().chain([&call.out]).map(|(_, layout)| layout.clone()).collect()
 }
 
 fn args(generated: &mut Generated) -> impl Iterator<Item = &mut Arg> {
@@ -188,7 +184,7 @@ impl Numbers {
 
     /// Returns a routine with positions in place of buffers and scalars.
     fn replaced_in_routine(&mut self, call: &RoutineCall) -> Routine {
-        let replaced = |(buffer, layout): &(u32, LayoutRef)| (position(&mut self.buffers, *buffer), layout.clone());
+        let replaced = |(buffer, layout): &(u32, LayoutRef)| (position(&mut self.buffers, *buffer), layout.id);
         let arrays = call.reads().chain([&call.out]).map(replaced).collect();
         let Epilogue { scale, addend, bias } = &call.epilogue;
         let factors = [Some(*scale), addend.as_ref().map(|addend| addend.factor)].map(|factor| {
