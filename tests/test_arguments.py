@@ -115,8 +115,6 @@ _HINTS = {
     "a callback's signature": "scipy.ndimage._linear.<lambda>.device",
     "Python's protocol: matrices hold no other objects": "scipy.sparse._base.__deepcopy__.memo",
     "missing files are an error that says that nothing is downloaded": "torchvision.datasets.__init__.download",
-    "Pillow smooths in any case, as with torchvision": """
-        torchvision.transforms.functional.resize.antialias torchvision.transforms.functional.resized_crop.antialias""",
     "all is always checked": "scipy.sparse._compressed.check_format.full_check",
     "the other format shares nothing": """
         scipy.sparse._coo.tocsc.copy scipy.sparse._coo.tocsr.copy scipy.sparse._base.todia.copy

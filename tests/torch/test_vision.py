@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import importlib
+import json
 import pickle
 import struct
 import sys
@@ -17,6 +18,7 @@ import cuprous.torch as torch
 from cuprous import torchvision as tv
 from cuprous.torchvision._pillow import found, image
 from tests.support import assert_errors
+from tests.torch import vision_transforms
 
 T, F, D = tv.transforms, tv.transforms.functional, tv.datasets
 RNG = np.random.default_rng(0)
@@ -25,6 +27,26 @@ RNG = np.random.default_rng(0)
 def idx(values: Any) -> bytes:
     head = struct.pack(f">BBBB{values.ndim}I", 0, 0, 8, values.ndim, *values.shape)
     return head + values.tobytes()
+
+
+def test_tensors_as_torchvision() -> None:
+    expected = json.loads(vision_transforms.FILE.read_text())
+    ours = vision_transforms.results(torch, T)
+    assert ours.keys() == expected.keys()
+    for key, (shape, dtype, mean, chosen) in ours.items():
+        other_shape, other_dtype, other_mean, other_chosen = expected[key]
+        assert (shape, dtype) == (other_shape, other_dtype), key
+        # torchvision resizes bytes in integers, which may round a half differently.
+        pixel, whole = (1.001, 0.06) if dtype == "uint8" else (1e-5, 1e-6)
+        np.testing.assert_allclose(chosen, other_chosen, rtol=0, atol=pixel, err_msg=key)
+        np.testing.assert_allclose(mean, other_mean, rtol=1e-6, atol=whole, err_msg=key)
+
+
+def test_tensors_are_images_of_the_second_version() -> None:
+    x = torch.rand(3, 8, 10)
+    v2 = importlib.import_module("cuprous.torchvision.transforms.v2")
+    whole = v2.Compose([v2.ToImage(), v2.Resize(4), v2.ToDtype(torch.uint8, scale=True)])
+    assert v2.ToImage()(x) is x and whole(x).shape == (3, 4, 5) and whole(x).dtype == torch.uint8
 
 
 def test_mnist(tmp_path: Path) -> None:
@@ -125,7 +147,10 @@ def test_tensors_of_pictures() -> None:
     assert_errors(
         (lambda: T.ToTensor()(x), TypeError), (lambda: T.Normalize([0.5], [0.0])(x), ValueError),
         (lambda: T.Normalize([0.5], [1.0])(host), TypeError), (lambda: T.RandomCrop(20)(host), ValueError),
-        (lambda: T.Resize(3)(x), NotImplementedError), (lambda: T.Pad([1, 2, 3])(host), ValueError),
+        (lambda: T.Resize(3, 1)(x), ValueError), (lambda: T.Pad([1, 2, 3])(host), ValueError),
+        (lambda: F.rotate(x, 3, T.InterpolationMode.BICUBIC), ValueError),
+        (lambda: F.adjust_contrast(torch.ones(2, 3, 3), 2.0), TypeError),
+        (lambda: F.pad(torch.ones(3, 3, 3), [1], (1, 2, 3)), ValueError),
         (lambda: F.hflip("x"), TypeError), (lambda: T.ColorJitter(-1), ValueError),
     )  # fmt: skip
 

@@ -91,6 +91,37 @@ def test_frozen_layers_and_old_files() -> None:
     detection.mask_rcnn.MaskRCNNHeads(4, (5, 6), 1).load_state_dict(named)
 
 
+def test_weights_are_read_from_files(monkeypatch: Any) -> None:
+    files: dict[str, Any] = {}
+    monkeypatch.setattr(
+        tv.models._weights.hub, "load_state_dict_from_url", lambda url, **_: files[url[url.rindex("/") + 1 :]]
+    )
+    plain = detection.ssdlite320_mobilenet_v3_large(weights_backbone=None)
+    files["ssdlite320_mobilenet_v3_large_coco-a79551df.pth"] = plain.state_dict()
+    model = detection.ssdlite320_mobilenet_v3_large(weights="COCO_V1")
+    pairs = zip(plain.state_dict().items(), model.state_dict().items(), strict=True)
+    assert all(a[0] == b[0] and torch.equal(a[1], b[1]) for a, b in pairs)
+    plain = detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights_backbone=None, num_classes=91)
+    files["fasterrcnn_mobilenet_v3_large_320_fpn-907ea3f9.pth"] = plain.state_dict()
+    model = detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights="DEFAULT", trainable_backbone_layers=0)
+    norms = [layer for layer in model.modules() if isinstance(layer, tv.ops.FrozenBatchNorm2d)]
+    assert norms and all(norm.eps == 1e-5 for norm in norms), "counts of batches in a file are left out"
+    assert not any(p.requires_grad for p in model.backbone.body.parameters())
+    assert torch.equal(model.rpn.head.cls_logits.weight, plain.rpn.head.cls_logits.weight)
+    loaded, weights = tv.models._task_weights.loaded, detection.KeypointRCNN_ResNet50_FPN_Weights
+    assert weights.DEFAULT is weights.COCO_V1 and weights.COCO_V1.meta["keypoint_names"][:3] == [
+        "nose", "left_eye", "right_eye",
+    ]  # fmt: skip
+    for member, eps in ((weights.COCO_V1, 0.0), (weights.COCO_LEGACY, 1e-5)):
+        network = torch.nn.Sequential(tv.ops.FrozenBatchNorm2d(2))
+        files[member.url[member.url.rindex("/") + 1 :]] = network.state_dict()
+        assert loaded("keypointrcnn_resnet50_fpn", network, member, False)[0].eps == eps
+    names = detection.SSD300_VGG16_Weights.DEFAULT.meta["categories"]
+    assert (len(names), names[1], names[17], names[90]) == (91, "person", "cat", "toothbrush")
+    image = detection.FCOS_ResNet50_FPN_Weights.DEFAULT.transforms()(torch.full((3, 4, 5), 255, dtype=torch.uint8))
+    assert image.dtype == torch.float32 and image.min().item() == 1
+
+
 def test_bad_input() -> None:
     model, image = tiny(), torch.rand(3, 32, 32)
     good = {"boxes": torch.tensor([[1.0, 2, 9, 9]]), "labels": torch.ones(1).long()}
@@ -106,8 +137,9 @@ def test_bad_input() -> None:
         (lambda: detection.FasterRCNN(torch.nn.Linear(2, 2), 2), ValueError),
         (lambda: detection.FasterRCNN(model.backbone), ValueError),
         (lambda: detection.FasterRCNN(model.backbone, **with_part), TypeError),
-        (lambda: detection.fasterrcnn_resnet50_fpn(weights="DEFAULT"), NotImplementedError),
-        (lambda: detection.retinanet_resnet50_fpn(weights="DEFAULT"), NotImplementedError),
+        (lambda: detection.fasterrcnn_resnet50_fpn(weights="IMAGENET1K_V1"), ValueError),
+        (lambda: detection.retinanet_resnet50_fpn(weights="DEFAULT", num_classes=2), ValueError),
+        (lambda: detection.ssd300_vgg16(weights=tv.models.ResNet18_Weights.DEFAULT), TypeError),
         (lambda: detection.RetinaNet(torch.nn.Linear(2, 2), 2), ValueError),
         (lambda: detection.RetinaNet(model.backbone, 2, anchor_generator=3), TypeError),
         (lambda: detection.FCOS(model.backbone, 2, anchor_generator=several), ValueError),

@@ -48,7 +48,9 @@ def test_names_and_weights() -> None:
     }
     for name in names:
         weights = models.get_model_weights(name)
-        assert callable(getattr(models, name)) and getattr(models, weights.__name__) is weights
+        homes = [home for home in (models, models.detection, models.segmentation) if hasattr(home, name)]
+        assert models.get_model_builder(name) is getattr(homes[0], name)
+        assert getattr(homes[0], weights.__name__) is weights
         assert all(member.url.startswith("https://download.pytorch.org/models/") for member in weights)
     wide = models.get_weight("EfficientNet_V2_L_Weights.IMAGENET1K_V1").transforms().transforms
     assert wide[1].size == (480, 480) and wide[-1].mean == (0.5, 0.5, 0.5)
@@ -80,6 +82,16 @@ def test_weights_are_read_from_files(tmp_path: Path, monkeypatch: Any) -> None:
     torch.save(small.state_dict(), folder + url[url.rindex("/") :])
     loaded = models.squeezenet1_1(weights="DEFAULT")
     assert torch.equal(loaded.classifier[1].weight, small.classifier[1].weight)
+    labels = models.segmentation.deeplabv3_mobilenet_v3_large(weights_backbone=None, aux_loss=True)
+    weights = models.segmentation.DeepLabV3_MobileNet_V3_Large_Weights.COCO_WITH_VOC_LABELS_V1
+    torch.save(labels.state_dict(), folder + weights.url[weights.url.rindex("/") :])
+    other_labels = models.get_model("deeplabv3_mobilenet_v3_large", weights=weights)
+    pairs = zip(labels.state_dict().items(), other_labels.state_dict().items(), strict=True)
+    assert (
+        all(a[0] == b[0] and torch.equal(a[1], b[1]) for a, b in pairs) and weights.meta["categories"][15] == "person"
+    )
+    prepared = weights.transforms()(torch.zeros(3, 52, 104, dtype=torch.uint8))
+    assert prepared.shape == (3, 520, 1040) and prepared[0, 0, 0].item() == pytest.approx(-0.485 / 0.229)
 
 
 def test_bad_options() -> None:
@@ -95,8 +107,12 @@ def test_bad_options() -> None:
 
 def test_dilated_networks_and_refused_weights() -> None:
     make = models.segmentation.fcn_resnet50
-    with pytest.raises(NotImplementedError, match="create the network without"):
-        make(weights="DEFAULT", weights_backbone=None)
+    with pytest.raises(ValueError, match="'num_classes' expected value 21 but got 3"):
+        make(weights="DEFAULT", num_classes=3)
+    with pytest.raises(ValueError, match="'aux_loss' expected value True"):
+        make(weights="DEFAULT", aux_loss=False)
+    with pytest.raises(ValueError, match="is not one of COCO_WITH_VOC_LABELS_V1"):
+        make(weights="IMAGENET1K_V1")
     with pytest.raises(ValueError, match="3-element tuple"):
         models.resnet50(replace_stride_with_dilation=[True])
     with pytest.raises(NotImplementedError, match="dilation"):

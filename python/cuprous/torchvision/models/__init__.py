@@ -10,6 +10,7 @@ from typing import Any
 from cuprous.torchvision.models import (
     _inceptions,
     _networks,
+    _task_weights,
     convnext,
     densenet,
     efficientnet,
@@ -62,6 +63,12 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     **{name: create for family in _FAMILIES for name, create in family.BUILDERS.items()},
 }
 globals().update(BUILDERS)
+#: All networks, those of `detection` and `segmentation` too, and their weights.
+_ALL_BUILDERS = {
+    **BUILDERS, **detection.BUILDERS, **segmentation.BUILDERS,
+    "lraspp_mobilenet_v3_large": segmentation.lraspp_mobilenet_v3_large,
+}  # fmt: skip
+_ALL_WEIGHTS = WEIGHTS | _task_weights.WEIGHTS
 globals().update({weights.__name__: weights for weights in WEIGHTS.values()})
 
 
@@ -90,7 +97,7 @@ def list_models(module: Any = None, include: Any = None, exclude: Any = None) ->
     def matches(name: str, patterns: Any) -> bool:
         return any(fnmatch.fnmatch(name, p) for p in ([patterns] if isinstance(patterns, str) else patterns))
 
-    names = [name for name in sorted(WEIGHTS) if module is None or hasattr(module, name)]
+    names = [name for name in sorted(_ALL_WEIGHTS) if module is None or hasattr(module, name)]
     names = [name for name in names if include is None or matches(name, include)]
     return [name for name in names if exclude is None or not matches(name, exclude)]
 
@@ -112,9 +119,9 @@ def get_model_builder(name: str) -> Callable[..., Any]:
     >>> models.get_model_builder("resnet18").__name__
     'resnet18'
     """
-    if name.lower() not in WEIGHTS:
+    if name.lower() not in _ALL_WEIGHTS:
         raise ValueError(f"Unknown model {name}")
-    return BUILDERS[name.lower()]
+    return _ALL_BUILDERS[name.lower()]
 
 
 def get_model(name: str, **config: Any) -> Any:
@@ -146,7 +153,7 @@ def get_model_weights(name: Any) -> type[WeightsEnum]:
     >>> models.get_model_weights("resnet18").DEFAULT.name
     'IMAGENET1K_V1'
     """
-    return WEIGHTS[name if isinstance(name, str) else name.__name__]
+    return _ALL_WEIGHTS[name if isinstance(name, str) else name.__name__]
 
 
 def get_weight(name: str) -> WeightsEnum:
@@ -167,7 +174,7 @@ def get_weight(name: str) -> WeightsEnum:
     'IMAGENET1K_V1'
     """
     group, _, member = name.partition(".")
-    for weights in WEIGHTS.values():
+    for weights in _ALL_WEIGHTS.values():
         if weights.__name__ == group and member in weights.__members__:
             return weights[member]
     raise ValueError(f"The weight enum '{name}' does not exist.")

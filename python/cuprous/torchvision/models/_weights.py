@@ -12,7 +12,7 @@ from cuprous.torch import hub
 from cuprous.torchvision import transforms
 from cuprous.torchvision.models import _weight_files
 
-_URL = "https://download.pytorch.org/models/"
+URL = "https://download.pytorch.org/models/"
 #: Models: the name of the enumeration, and the files of its members.
 FILES = _weight_files.FILES | {
     "alexnet": ("AlexNet_Weights", "IMAGENET1K_V1=alexnet-owt-7be5be79.pth"),
@@ -137,6 +137,13 @@ class WeightsEnum(Enum):
         return hub.load_state_dict_from_url(self.url, *args, **kwargs)
 
 
+def enumeration(name: str, members: dict[str, Weights]) -> type[WeightsEnum]:
+    """Returns an enumeration of weights."""
+    create: Any = WeightsEnum
+    made: type[WeightsEnum] = create(name, members, module="cuprous.torchvision.models")
+    return made
+
+
 def _enumeration(name: str, files: str) -> type[WeightsEnum]:
     members = {}
     for entry in files.split():
@@ -145,11 +152,9 @@ def _enumeration(name: str, files: str) -> type[WeightsEnum]:
         crop, resize = map(int, more[:2]) if more else (224, 232 if member.endswith("V2") else 256)
         mode = "bicubic" if "bicubic" in more else "bilinear"
         made_by = partial(_classification, crop, resize, mode, "half" in more)
-        members[member] = Weights(_URL + file, made_by, {"num_classes": 1000})
+        members[member] = Weights(URL + file, made_by, {"num_classes": 1000})
     members["DEFAULT"] = list(members.values())[1 if "IMAGENET1K_V2" in members else 0]
-    create: Any = WeightsEnum
-    made: type[WeightsEnum] = create(name, members, module="cuprous.torchvision.models")
-    return made
+    return enumeration(name, members)
 
 
 WEIGHTS = {model: _enumeration(name, files) for model, (name, files) in FILES.items()}

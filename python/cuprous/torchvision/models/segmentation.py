@@ -16,6 +16,7 @@ from cuprous.torch import nn
 from cuprous.torch._joining import cat
 from cuprous.torch.nn.functional import interpolate
 from cuprous.torchvision.models import _networks, mobilenetv3
+from cuprous.torchvision.models._task_weights import OF_SEGMENTATION, chosen, loaded
 from cuprous.torchvision.models._utils import IntermediateLayerGetter
 
 
@@ -155,13 +156,6 @@ def _backbone(name: str, weights: Any, progress: bool) -> nn.Module:
     return features
 
 
-def _without_weights(name: str, weights: Any) -> None:
-    if weights is not None:
-        raise NotImplementedError(
-            f"[{name}] weights= is not supported; create the network without, and read its file by load_state_dict"
-        )
-
-
 def _network(name: str) -> Callable[..., _SimpleSegmentationModel]:
     kind, head, base = _NETWORKS[name]
 
@@ -169,12 +163,15 @@ def _network(name: str) -> Callable[..., _SimpleSegmentationModel]:
         *, weights: Any = None, progress: bool = True, num_classes: int | None = None, aux_loss: bool | None = None,
         weights_backbone: Any = _BACKBONE,
     ) -> _SimpleSegmentationModel:  # fmt: skip
-        _without_weights(name, weights)
-        classes = 21 if num_classes is None else num_classes
+        member, of_backbone, classes = chosen(name, weights, weights_backbone, num_classes, 21)
+        if member is not None and aux_loss is False:
+            raise ValueError("The parameter 'aux_loss' expected value True but got False instead.")
+        auxiliary = aux_loss or member is not None
         (last, channels), (earlier, fewer) = _LAYERS[base]
-        wanted = {last: "out", **({earlier: "aux"} if aux_loss else {})}
-        backbone = IntermediateLayerGetter(_backbone(base, weights_backbone, progress), wanted)
-        return kind(backbone, head(channels, classes), FCNHead(fewer, classes) if aux_loss else None)
+        wanted = {last: "out", **({earlier: "aux"} if auxiliary else {})}
+        backbone = IntermediateLayerGetter(_backbone(base, of_backbone, progress), wanted)
+        network = kind(backbone, head(channels, classes), FCNHead(fewer, classes) if auxiliary else None)
+        return loaded(name, network, member, progress)
 
     return named(make, name, f"Returns {kind.__name__} with {base} as its backbone.")
 
@@ -183,15 +180,17 @@ def lraspp_mobilenet_v3_large(
     *, weights: Any = None, progress: bool = True, num_classes: int | None = None, weights_backbone: Any = _BACKBONE
 ) -> LRASPP:
     """Returns LR-ASPP with mobilenet_v3_large as its backbone."""
-    _without_weights("lraspp_mobilenet_v3_large", weights)
+    name = "lraspp_mobilenet_v3_large"
+    member, of_backbone, classes = chosen(name, weights, weights_backbone, num_classes, 21)
     (last, channels), (earlier, fewer) = _LAYERS["mobilenet_v3_large"]
     backbone = IntermediateLayerGetter(
-        _backbone("mobilenet_v3_large", weights_backbone, progress), {earlier: "low", last: "high"}
+        _backbone("mobilenet_v3_large", of_backbone, progress), {earlier: "low", last: "high"}
     )
-    return LRASPP(backbone, fewer, channels, 21 if num_classes is None else num_classes)
+    return loaded(name, LRASPP(backbone, fewer, channels, classes), member, progress)
 
 
 BUILDERS: dict[str, Callable[..., Any]] = {name: _network(name) for name in _NETWORKS}
 globals().update(BUILDERS)
+globals().update({weights.__name__: weights for weights in OF_SEGMENTATION.values()})
 
 __all__ = ["FCN", "LRASPP", "DeepLabV3", "lraspp_mobilenet_v3_large", *BUILDERS]

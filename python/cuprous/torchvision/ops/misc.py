@@ -34,6 +34,11 @@ class FrozenBatchNorm2d(nn.Module):
                            ("running_mean", _creation.zeros), ("running_var", _creation.ones)):  # fmt: skip
             self.register_buffer(name, make(num_features))
 
+    def _before_load(self, state: dict[str, Any], prefix: str, version: int | None) -> None:
+        """Accepts files of networks with batch norm, which counts batches."""
+        state.pop(f"{prefix}num_batches_tracked", None)
+        super()._before_load(state, prefix, version)
+
     def forward(self, x: Any) -> Any:
         """Returns the normalized images."""
         scale = self.weight * (self.running_var + self.eps).rsqrt()

@@ -279,7 +279,7 @@ class RandomResizedCrop(_Transform):
             width = min(w, round(h * self.ratio[1])) if w / h > self.ratio[1] else w
             height = min(h, round(w / self.ratio[0])) if w / h < self.ratio[0] else h
             top, left = (h - height) // 2, (w - width) // 2
-        return F.resize(F.crop(img, top, left, height, width), self.size, self.interpolation)
+        return F.resized_crop(img, top, left, height, width, self.size, self.interpolation, self.antialias)
 
 
 class RandomHorizontalFlip(_Transform):

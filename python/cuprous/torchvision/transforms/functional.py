@@ -1,7 +1,7 @@
 """The functions behind the transforms, for Pillow images, NumPy arrays (height, width[, channels]) and tensors (…,
 height, width).
 
-Pillow does the resizing, rotating and color changes, so these support only images and uint8 arrays.
+Pillow resizes, rotates and changes the colors of images and uint8 arrays; tensors are computed where they are.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _joining, _shape
+from cuprous.torch import _joining
 from cuprous.torch._info import iinfo
 from cuprous.torch._types import DTYPES
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision._pillow import is_image, pillow
+from cuprous.torchvision.transforms import _tensors
 
 
 class InterpolationMode(enum.Enum):
@@ -48,8 +49,16 @@ class InterpolationMode(enum.Enum):
 _FILTERS = {"nearest": 0, "nearest-exact": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
 
 
+_NAMES = {number: name for name, number in _FILTERS.items() if name != "nearest-exact"}
+
+
 def _filter(mode: Any) -> int:
     return mode if isinstance(mode, int) else _FILTERS[InterpolationMode(mode).value]
+
+
+def _mode(mode: Any) -> str:
+    """Returns the name of an interpolation that may be given as Pillow's constant."""
+    return InterpolationMode(_NAMES[mode] if isinstance(mode, int) else mode).value
 
 
 def _check(picture: Any) -> None:
@@ -77,10 +86,8 @@ def get_image_size(picture: Any) -> list[int]:
     return [shape[1], shape[0]]
 
 
-def _through_pillow(name: str, picture: Any, change: Callable[[Any], Any]) -> Any:
+def _through_pillow(picture: Any, change: Callable[[Any], Any]) -> Any:
     _check(picture)
-    if isinstance(picture, Tensor):
-        raise NotImplementedError(f"[{name}] tensors are not supported; apply it before ToTensor")
     if is_image(picture):
         return change(picture)
     return np.asarray(change(pillow().fromarray(picture)))
@@ -186,7 +193,7 @@ def resized_crop(img: Any, top: int, left: int, height: int, width: int, size: A
     >>> TF.resized_crop(image, 0, 0, 2, 2, [4, 4]).size
     (4, 4)
     """
-    return resize(crop(img, top, left, height, width), size, interpolation)
+    return resize(crop(img, top, left, height, width), size, interpolation, antialias=antialias)
 
 
 def _gaussian(size: int, sigma: float) -> Tensor:
@@ -378,7 +385,9 @@ def resize(img: Any, size: Any, interpolation: Any = InterpolationMode.BILINEAR,
         target = (new_short, new_long) if width <= height else (new_long, new_short)
     if target == (width, height):
         return img
-    return _through_pillow("resize", img, lambda picture: picture.resize(target, _filter(interpolation)))
+    if isinstance(img, Tensor):
+        return _tensors.resize(img, target, _mode(interpolation), antialias)
+    return _through_pillow(img, lambda picture: picture.resize(target, _filter(interpolation)))
 
 
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
@@ -493,9 +502,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
         raise ValueError(f"Padding must be an int or a 1, 2, or 4 element tuple, not a {len(widths)} element tuple")
     left, top, right, bottom = (widths * 4)[:4] if len(widths) < 4 else widths
     if isinstance(img, Tensor):
-        if padding_mode != "constant":
-            raise NotImplementedError(f"[pad] padding_mode={padding_mode!r} is not supported for tensors")
-        return F.pad(img, [left, right, top, bottom], value=fill)
+        return _tensors.pad(img, (left, right, top, bottom), fill, padding_mode)
     if is_image(img) and padding_mode == "constant":
         from PIL import ImageOps
 
@@ -510,7 +517,7 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
 
 
 def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
-           center: Any = None, fill: Any = 0) -> Any:  # fmt: skip
+           center: Any = None, fill: Any = None) -> Any:  # fmt: skip
     """Rotates an image counterclockwise by an angle in degrees.
 
     See Also
@@ -523,7 +530,9 @@ def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEARES
     >>> TF.rotate(image, 90, expand=True).size
     (2, 4)
     """
-    return _through_pillow("rotate", img, lambda picture: picture.rotate(
+    if isinstance(img, Tensor):
+        return _tensors.rotate(img, angle, _mode(interpolation), expand, center, fill)
+    return _through_pillow(img, lambda picture: picture.rotate(
         angle, _filter(interpolation), expand, center, fillcolor=fill))  # fmt: skip
 
 
@@ -544,10 +553,8 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     if num_output_channels not in (1, 3):
         raise ValueError("num_output_channels should be either 1 or 3")
     if isinstance(img, Tensor):
-        red, green, blue = (_shape.narrow(img, -3, k, 1) for k in range(3))
-        gray = red * 0.2989 + green * 0.587 + blue * 0.114
-        return gray if num_output_channels == 1 else _joining.cat([gray] * 3, -3)
-    gray = _through_pillow("to_grayscale", img, lambda picture: picture.convert("L"))
+        return _tensors.to_grayscale(img, num_output_channels)
+    gray = _through_pillow(img, lambda picture: picture.convert("L"))
     if num_output_channels == 1:
         return gray
     if is_image(gray):
@@ -555,17 +562,34 @@ def to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
     return np.stack([gray] * 3, -1)
 
 
+def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    """Converts an image or a tensor to gray, in one channel or in three equal ones.
+
+    See Also
+    --------
+    torchvision.transforms.functional.to_grayscale, torchvision.transforms.functional.adjust_saturation
+
+    Examples
+    --------
+    >>> TF.rgb_to_grayscale(torch.ones(3, 1, 2))
+    tensor([[[0.9999, 0.9999]]])
+    """
+    return to_grayscale(img, num_output_channels)
+
+
 def _enhanced(name: str, kind: str, img: Any, factor: float) -> Any:
     """Returns an image after a class of Pillow's `ImageEnhance` has changed it."""
     if factor < 0:
         raise ValueError(f"{name}_factor {factor} is negative")
+    if isinstance(img, Tensor):
+        return getattr(_tensors, f"adjust_{name}")(img, factor)
 
     def change(picture: Any) -> Any:
         from PIL import ImageEnhance
 
         return getattr(ImageEnhance, kind)(picture).enhance(factor)
 
-    return _through_pillow(f"adjust_{name}", img, change)
+    return _through_pillow(img, change)
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
@@ -574,7 +598,7 @@ def adjust_brightness(img: Any, brightness_factor: float) -> Any:
     Parameters
     ----------
     img : Tensor or Image
-        A Pillow image or an array of uint8.
+        A Pillow image, an array of uint8, or a tensor of one or three channels.
     brightness_factor : float
         0 gives a black image, 1 the original.
 
@@ -608,7 +632,7 @@ def adjust_contrast(img: Any, contrast_factor: float) -> Any:
     Parameters
     ----------
     img : Tensor or Image
-        A Pillow image or an array of uint8.
+        A Pillow image, an array of uint8, or a tensor of one or three channels.
     contrast_factor : float
         0 gives a uniformly gray image, 1 the original.
 
@@ -642,7 +666,7 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     Parameters
     ----------
     img : Tensor or Image
-        A Pillow image or an array of uint8.
+        A Pillow image, an array of uint8, or a tensor of one or three channels.
     saturation_factor : float
         0 gives a gray image, 1 the original.
 
@@ -686,6 +710,10 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     """
     if not -0.5 <= hue_factor <= 0.5:
         raise ValueError(f"hue_factor ({hue_factor}) is not in [-0.5, 0.5].")
+    if isinstance(img, Tensor):
+        if _tensors.channels(img, 1, 3) == 1:
+            return img
+        return convert_image_dtype(_tensors.adjust_hue(convert_image_dtype(img), hue_factor), img.dtype)
 
     def change(picture: Any) -> Any:
         if picture.mode in ("L", "1", "I", "F"):
@@ -695,4 +723,4 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
         parts = (pillow().fromarray(shifted_hue.astype(np.uint8)), saturation, value)
         return pillow().merge("HSV", parts).convert(picture.mode)
 
-    return _through_pillow("adjust_hue", img, change)
+    return _through_pillow(img, change)

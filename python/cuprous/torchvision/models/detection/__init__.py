@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cuprous.torchvision.models._task_weights import OF_DETECTORS
 from cuprous.torchvision.models.detection import (
     anchor_utils,
     backbone_utils,
@@ -28,6 +29,7 @@ BUILDERS = {
     for name, create in family.BUILDERS.items()
 }
 globals().update(BUILDERS)
+globals().update({weights.__name__: weights for weights in OF_DETECTORS.values()})
 
 __all__ = [
     "FCOS", "AnchorGenerator", "FasterRCNN", "KeypointRCNN", "MaskRCNN", "RetinaNet", "anchor_utils",

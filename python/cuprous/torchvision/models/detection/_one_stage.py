@@ -9,9 +9,10 @@ import cuprous.torch as torch
 from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torchvision.models import _networks
+from cuprous.torchvision.models._task_weights import with_weights
 from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.backbone_utils import resnet_fpn
-from cuprous.torchvision.models.detection.faster_rcnn import BACKBONE, trainable, without_weights
+from cuprous.torchvision.models.detection.faster_rcnn import BACKBONE, trainable
 from cuprous.torchvision.models.detection.transform import (
     MEAN,
     STD,
@@ -33,10 +34,9 @@ def initialized(module: nn.Module, std: float = 0.01) -> None:
                 nn.init.zeros_(layer.bias)
 
 
-def pyramid_backbone(weights: Any, layers: int | None, progress: bool, norm: bool = True,
+def pyramid_backbone(weights: Any, layers: int | None, progress: bool, trained: bool, norm: bool = True,
                      channels: int = 256) -> Any:  # fmt: skip
     """Returns ResNet-50 with a pyramid of its last three stages and two more maps."""
-    trained = weights is not None
     options = {"norm_layer": FrozenBatchNorm2d if trained else nn.BatchNorm2d} if norm else {}
     base = _networks._resnet("resnet50")(weights=weights, progress=progress, **options)
     return resnet_fpn(base, trainable(layers, trained, 5), [2, 3, 4], LastLevelP6P7(channels, 256))
@@ -165,13 +165,12 @@ def matched_boxes(anchors: list[Any], targets: Any, match: Callable[[Any, Any], 
 def detector_builder(name: str, create: Callable[..., Any], summary: str, kind: str, stages: int = 5,
                      weights_of: Any = BACKBONE, classes: int = 91) -> Callable[..., Any]:  # fmt: skip
     """Returns the public function that creates a detector."""
+    inner = with_weights(name, create, classes)
 
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = weights_of, trainable_backbone_layers: int | None = None,
              **kwargs: Any) -> Any:  # fmt: skip
-        without_weights(name, weights)
-        count = classes if num_classes is None else num_classes
-        return create(weights_backbone, count, trainable_backbone_layers, progress, **kwargs)
+        return inner(weights, progress, num_classes, weights_backbone, trainable_backbone_layers, **kwargs)
 
     return named(
         make,
@@ -180,8 +179,8 @@ def detector_builder(name: str, create: Callable[..., Any], summary: str, kind: 
 
     Parameters
     ----------
-    weights : Weights, optional
-        Only None; a file of weights is read by `load_state_dict`.
+    weights : Weights or str, optional
+        Weights of the whole network, such as "DEFAULT", from a local file: see `torch.hub.load_state_dict_from_url`.
     progress : bool, default True
         Whether a download of weights shows how far it is.
     num_classes : int, optional
@@ -200,8 +199,8 @@ def detector_builder(name: str, create: Callable[..., Any], summary: str, kind: 
 
     Raises
     ------
-    NotImplementedError
-        For `weights`.
+    ValueError
+        For unknown weights, or for `num_classes` that they do not have.
 
     Examples
     --------

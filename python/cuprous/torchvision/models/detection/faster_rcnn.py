@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from cuprous.torch import nn
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision.models import _networks
+from cuprous.torchvision.models._task_weights import with_weights
 from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.backbone_utils import mobilenet_fpn, resnet_fpn
 from cuprous.torchvision.models.detection.roi_heads import RoIHeads
@@ -359,15 +361,6 @@ class MaskRCNN(FasterRCNN):
 BACKBONE = "IMAGENET1K_V1"
 
 
-def without_weights(name: str, weights: Any) -> None:
-    """Raises for weights of a detector, whose files are read by `load_state_dict`."""
-    if weights is not None:
-        raise NotImplementedError(
-            f"[{name}] weights= is not supported; create the network with weights_backbone=None, and read its file by "
-            "load_state_dict"
-        )
-
-
 def trainable(layers: int | None, trained: bool, most: int) -> int:
     """Returns the number of layers of a backbone that are trained: all, unless it has weights."""
     if not trained:
@@ -375,12 +368,9 @@ def trainable(layers: int | None, trained: bool, most: int) -> int:
     return 3 if layers is None else layers
 
 
-def _detector(name: str, kind: type[FasterRCNN], weights: Any, classes: int | None, weights_backbone: Any,
-              layers: int | None, progress: bool, options: dict[str, Any]) -> Any:  # fmt: skip
+def _detector(second: bool, kind: type[FasterRCNN], weights_backbone: Any, classes: int, layers: int | None,
+              progress: bool, trained: bool, **options: Any) -> Any:  # fmt: skip
     """Returns a detector on ResNet-50; those of the second version have normalized heads."""
-    without_weights(name, weights)
-    trained = weights_backbone is not None
-    second = name.endswith("v2")
     norm = FrozenBatchNorm2d if trained and not second else nn.BatchNorm2d
     base = _networks._resnet("resnet50")(weights=weights_backbone, progress=progress, norm_layer=norm)
     backbone = resnet_fpn(base, trainable(layers, trained, 5), norm_layer=nn.BatchNorm2d if second else None)
@@ -394,24 +384,24 @@ def _detector(name: str, kind: type[FasterRCNN], weights: Any, classes: int | No
         }
         if kind is MaskRCNN:
             options = {"mask_head": MaskRCNNHeads(backbone.out_channels, [256] * 4, 1, nn.BatchNorm2d), **options}
-    return kind(backbone, 91 if classes is None else classes, **options)
+    return kind(backbone, classes, **options)
 
 
 def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., Any]:
+    create = with_weights(name, partial(_detector, name.endswith("v2"), kind), 91)
+
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
              **kwargs: Any) -> Any:  # fmt: skip
-        return _detector(
-            name, kind, weights, num_classes, weights_backbone, trainable_backbone_layers, progress, kwargs
-        )  # fmt: skip
+        return create(weights, progress, num_classes, weights_backbone, trainable_backbone_layers, **kwargs)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{summary}
 
     Parameters
     ----------
-    weights : Weights, optional
-        Only None; a file of weights is read by `load_state_dict`.
+    weights : Weights or str, optional
+        Weights of the whole network, such as "DEFAULT", from a local file: see `torch.hub.load_state_dict_from_url`.
     progress : bool, default True
         Whether a download of weights shows how far it is.
     num_classes : int, optional
@@ -430,8 +420,8 @@ def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., A
 
     Raises
     ------
-    NotImplementedError
-        For `weights`.
+    ValueError
+        For unknown weights, or for `num_classes` that they do not have.
 
     Examples
     --------
@@ -442,26 +432,30 @@ def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., A
     return make
 
 
+def _on_mobilenet(defaults: dict[str, Any], weights_backbone: Any, classes: int, layers: int | None, progress: bool,
+                  trained: bool, **options: Any) -> FasterRCNN:  # fmt: skip
+    """Returns a detector on MobileNetV3-Large."""
+    norm = FrozenBatchNorm2d if trained else nn.BatchNorm2d
+    backbone = mobilenet_fpn(weights_backbone, trainable(layers, trained, 6), norm, progress)
+    anchors = AnchorGenerator(((32, 64, 128, 256, 512),) * 3, (_RATIOS,) * 3)
+    return FasterRCNN(backbone, classes, rpn_anchor_generator=anchors, **{**defaults, **options})
+
+
 def _mobilenet(name: str, summary: str, defaults: dict[str, Any]) -> Callable[..., Any]:
+    create = with_weights(name, partial(_on_mobilenet, defaults), 91)
+
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
              **kwargs: Any) -> Any:  # fmt: skip
-        without_weights(name, weights)
-        trained = weights_backbone is not None
-        norm = FrozenBatchNorm2d if trained else nn.BatchNorm2d
-        layers = trainable(trainable_backbone_layers, trained, 6)
-        backbone = mobilenet_fpn(weights_backbone, layers, norm, progress)
-        anchors = AnchorGenerator(((32, 64, 128, 256, 512),) * 3, (_RATIOS,) * 3)
-        classes = 91 if num_classes is None else num_classes
-        return FasterRCNN(backbone, classes, rpn_anchor_generator=anchors, **{**defaults, **kwargs})
+        return create(weights, progress, num_classes, weights_backbone, trainable_backbone_layers, **kwargs)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"""{summary}
 
     Parameters
     ----------
-    weights : Weights, optional
-        Only None; a file of weights is read by `load_state_dict`.
+    weights : Weights or str, optional
+        Weights of the whole network, such as "DEFAULT", from a local file: see `torch.hub.load_state_dict_from_url`.
     progress : bool, default True
         Whether a download of weights shows how far it is.
     num_classes : int, optional
@@ -480,8 +474,8 @@ def _mobilenet(name: str, summary: str, defaults: dict[str, Any]) -> Callable[..
 
     Raises
     ------
-    NotImplementedError
-        For `weights`.
+    ValueError
+        For unknown weights, or for `num_classes` that they do not have.
 
     Examples
     --------

@@ -232,8 +232,8 @@ class FCOS(OneStage):
         return self.box_coder.decode(codes, anchors)
 
 
-def _create(weights: Any, classes: int, layers: int | None, progress: bool, **options: Any) -> FCOS:
-    return FCOS(pyramid_backbone(weights, layers, progress), classes, **options)
+def _create(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool, **options: Any) -> FCOS:
+    return FCOS(pyramid_backbone(weights, layers, progress, trained), classes, **options)
 
 
 BUILDERS: dict[str, Callable[..., Any]] = {

@@ -104,9 +104,8 @@ class KeypointRCNN(FasterRCNN):
         heads.keypoint_predictor = keypoint_predictor or KeypointRCNNPredictor(512, count)
 
 
-def _create(weights: Any, classes: int, layers: int | None, progress: bool, num_keypoints: int | None = None,
-            **options: Any) -> KeypointRCNN:  # fmt: skip
-    trained = weights is not None
+def _create(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool,
+            num_keypoints: int | None = None, **options: Any) -> KeypointRCNN:  # fmt: skip
     norm = FrozenBatchNorm2d if trained else nn.BatchNorm2d
     base = _networks._resnet("resnet50")(weights=weights, progress=progress, norm_layer=norm)
     backbone = resnet_fpn(base, trainable(layers, trained, 5))

@@ -251,12 +251,13 @@ class RetinaNet(OneStage):
         return self.box_coder.decode_single(codes, anchors)
 
 
-def _first(weights: Any, classes: int, layers: int | None, progress: bool, **options: Any) -> RetinaNet:
-    return RetinaNet(pyramid_backbone(weights, layers, progress), classes, **options)
+def _first(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool, **options: Any) -> RetinaNet:
+    return RetinaNet(pyramid_backbone(weights, layers, progress, trained), classes, **options)
 
 
-def _second(weights: Any, classes: int, layers: int | None, progress: bool, **options: Any) -> RetinaNet:
-    backbone, anchors = pyramid_backbone(weights, layers, progress, False, 2048), _anchors()
+def _second(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool,
+            **options: Any) -> RetinaNet:  # fmt: skip
+    backbone, anchors = pyramid_backbone(weights, layers, progress, trained, False, 2048), _anchors()
     head = RetinaNetHead(backbone.out_channels, anchors.num_anchors_per_location()[0], classes,
                          partial(nn.GroupNorm, 32))  # fmt: skip
     head.regression_head._loss_type = "giou"

@@ -264,8 +264,8 @@ class SSDFeatureExtractorVGG(nn.Module):
         return feature_maps(x, self.extra, [self.scale_weight.view(1, -1, 1, 1) * F.normalize(x)])
 
 
-def _create(weights: Any, classes: int, layers: int | None, progress: bool, **options: Any) -> SSD:
-    count = 5 if weights is None else 4 if layers is None else layers
+def _create(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool, **options: Any) -> SSD:
+    count = 5 if not trained else 4 if layers is None else layers
     backbone: Any = _networks.vgg16(weights=weights, progress=progress).features  # type: ignore[attr-defined]
     stages = [0, *(k for k, layer in enumerate(backbone) if isinstance(layer, nn.MaxPool2d))][:-1]
     if not 0 <= count <= len(stages):

@@ -138,7 +138,7 @@ class SSDLiteFeatureExtractorMobileNet(nn.Module):
         return feature_maps(x, [*self.features, *self.extra], [])
 
 
-def _create(weights: Any, classes: int, layers: int | None, progress: bool, norm_layer: Any = None,
+def _create(weights: Any, classes: int, layers: int | None, progress: bool, trained: bool, norm_layer: Any = None,
             **options: Any) -> SSD:  # fmt: skip
     norm = partial(nn.BatchNorm2d, eps=0.001, momentum=0.03) if norm_layer is None else norm_layer
     network = mobilenetv3.BUILDERS["mobilenet_v3_large"](
@@ -146,7 +146,7 @@ def _create(weights: Any, classes: int, layers: int | None, progress: bool, norm
     )
     if weights is None:
         initialized(network, 0.03)
-    stages = trained_stages(network.features, 6 if weights is None or layers is None else layers)
+    stages = trained_stages(network.features, 6 if not trained or layers is None else layers)
     backbone, size = SSDLiteFeatureExtractorMobileNet(network.features, stages[-2], norm), (320, 320)
     anchors = DefaultBoxGenerator([[2, 3] for _ in range(6)], min_ratio=0.2, max_ratio=0.95)
     head = SSDLiteHead(out_channels_of(backbone, size), anchors.num_anchors_per_location(), classes, norm)

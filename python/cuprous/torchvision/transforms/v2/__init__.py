@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from cuprous._core import Tensor
 from cuprous.torchvision import transforms
 from cuprous.torchvision.transforms import *  # noqa: F403
 from cuprous.torchvision.transforms.v2 import functional  # type: ignore[no-redef]
@@ -28,7 +29,7 @@ class Identity:
 
 
 class ToImage(transforms.PILToTensor):
-    """Converts an image to a uint8 tensor (channels, height, width).
+    """Converts an image or array to a uint8 tensor (channels, height, width). A tensor is one already.
 
     See Also
     --------
@@ -40,6 +41,10 @@ class ToImage(transforms.PILToTensor):
     >>> v2.ToImage()(image).shape
     torch.Size([3, 2, 4])
     """
+
+    def __call__(self, img: Any) -> Any:
+        """Returns the tensor."""
+        return img if isinstance(img, Tensor) else super().__call__(img)
 
 
 class ToDtype:
