@@ -253,10 +253,10 @@ test-python: $(TEST_READY)
 SIM_TESTS    := tests/sim tests/test_tour.py tests/test_docstrings.py::test_examples_run[intrinsics] tests/kernels tests/gpu/test_engine.py tests/gpu/test_transfers.py \
                 tests/gpu/test_cache.py tests/gpu/test_elimination.py tests/gpu/test_generated.py \
                 tests/gpu/test_special_values.py tests/test_fuzz.py::test_every_template_is_valid \
-                tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
+                tests/arrays/test_assignment.py tests/arrays/test_other_device.py tests/arrays/test_few_rows.py tests/torch/test_by_routine.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py \
                 tests/torch/test_channels_last.py
-SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_headers.py tests/sim/test_hip_lanes.py tests/sim/test_hip_libraries.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py \
+SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_headers.py tests/sim/test_hip_lanes.py tests/sim/test_hip_libraries.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py tests/arrays/test_few_rows.py tests/torch/test_by_routine.py \
                 tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/gpu/test_special_values.py \
                 tests/test_fuzz.py::test_every_template_is_valid tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py \
