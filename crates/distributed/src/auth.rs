@@ -43,10 +43,11 @@ fn read_until(socket: &mut TcpStream, mut to: &mut [u8], end: Instant) -> std::i
 /// other.
 ///
 /// # Errors
-/// The other end does not know the token, speaks another protocol, or takes longer than five seconds.
+/// `Network` if the other end does not know the token or speaks another protocol, `Backend` if it ended or takes longer than
+/// five seconds.
 pub(crate) fn prove(socket: &mut TcpStream, token: &[u8], purpose: &str, connects: bool, number: u32) -> Result<u32> {
     let wrong = |what: &str| Failure::network(format!("a connection was refused: {what}"));
-    let io = |e: std::io::Error| Failure::network(format!("a connection ended during the handshake: {e}"));
+    let io = |e: std::io::Error| Failure::backend(format!("a connection ended during the handshake: {e}"));
     let end = Instant::now() + TIME;
     socket.set_write_timeout(Some(TIME)).map_err(io)?;
     let mut own = [0; NONCE];

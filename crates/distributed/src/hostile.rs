@@ -2,11 +2,12 @@
 //! with a message.
 
 use std::io::Write;
-use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::call::{self, Call, Op};
+use crate::failure::{Failure, Result};
 use crate::mesh::Meeting;
 use crate::session::Session;
 use crate::store::{MemoryStore, Server, Store, TcpStore};
@@ -75,6 +76,26 @@ fn join(store: &dyn Store, token: &[u8]) -> TcpStream {
     meeting.all_gather("peer", &format!("host\n{}\n{}\n", boot.trim(), std::process::id())).expect("rank 0 joins");
     let sockets = meeting.connect(HERE, token, "control").expect("rank 0 connects");
     sockets.into_iter().flatten().next().expect("rank 0 has a connection")
+}
+
+#[test]
+fn a_rank_that_ends_while_it_connects_is_named() {
+    let lost = |check: &dyn Fn() -> Result<()>| {
+        let store = MemoryStore::default();
+        let listener = TcpListener::bind((HERE, 0)).unwrap();
+        store.set("k/control/0", listener.local_addr().unwrap().to_string().as_bytes()).unwrap();
+        std::thread::spawn(move || drop(listener.accept()));
+        let meeting = Meeting { store: &store, key: "k", ranks: &[0, 1], me: 1, timeout: LIMIT, check };
+        meeting.connect(HERE, b"token", "control").expect_err("rank 0 is gone").message
+    };
+    let message = lost(&|| Ok(()));
+    assert!(message.contains("rank 1 waits in vain for rank 0 of 2 to join"), "{message}");
+    // The session notices the death a moment later.
+    let start = Instant::now();
+    let verdict = || {
+        if start.elapsed() < Duration::from_millis(100) { Ok(()) } else { Err(Failure::backend("rank 0 died")) }
+    };
+    assert_eq!(lost(&verdict), "rank 0 died");
 }
 
 #[test]

@@ -6,12 +6,15 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::auth;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Kind, Result};
 use crate::stop;
 use crate::store::Store;
 
 /// After this time, ranks that are missing are named.
 pub(crate) const NOTICE: Duration = Duration::from_secs(10);
+
+/// How long the session may take to notice that a rank died, after its connection has ended.
+const VERDICT: Duration = Duration::from_secs(2);
 
 /// Connections of strangers whose handshake may be under way at a time.
 const STRANGERS: usize = 64;
@@ -84,6 +87,24 @@ impl Meeting<'_> {
             .collect()
     }
 
+    /// Returns the failure of the job, which says more than the end of the connection to a rank, or else that the rank was
+    /// lost.
+    fn explained(&self, rank: usize, failure: Failure) -> Failure {
+        let start = Instant::now();
+        while start.elapsed() < VERDICT.min(self.timeout) {
+            if let Err(verdict) = (self.check)() {
+                return verdict;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Failure::backend(format!(
+            "[init_process_group] rank {} waits in vain for rank {} of {} to join: {failure}; the output of that rank says why",
+            self.ranks[self.me],
+            self.ranks[rank],
+            self.ranks.len()
+        ))
+    }
+
     /// Connects all ranks with each other. Returns the connections by rank, `None` for this one.
     ///
     /// # Errors
@@ -99,9 +120,12 @@ impl Meeting<'_> {
             let address: SocketAddr = addresses[rank]
                 .parse()
                 .map_err(|_| Failure::store(format!("rank {} published no address", self.ranks[rank])))?;
-            let mut socket = TcpStream::connect_timeout(&address, Duration::from_secs(30))
-                .map_err(|e| io(&format!("connect to rank {} at {address}", self.ranks[rank]), e))?;
-            auth::prove(&mut socket, token, purpose, true, self.me as u32)?;
+            let mut socket = TcpStream::connect_timeout(&address, Duration::from_secs(30)).map_err(|e| {
+                self.explained(rank, io(&format!("connect to rank {} at {address}", self.ranks[rank]), e))
+            })?;
+            auth::prove(&mut socket, token, purpose, true, self.me as u32).map_err(|failure| {
+                if failure.kind == Kind::Backend { self.explained(rank, failure) } else { failure }
+            })?;
             sockets[rank] = Some(socket);
         }
         listener.set_nonblocking(true).map_err(|e| io("listen", e))?;
@@ -110,9 +134,16 @@ impl Meeting<'_> {
         let start = Instant::now();
         while let Some(missing) = (self.me + 1..self.ranks.len()).find(|&rank| sockets[rank].is_none()) {
             if start.elapsed() > self.timeout.min(Duration::from_secs(60)) {
-                return Err(Failure::backend(format!("[rank {me}] rank {} did not connect", self.ranks[missing])));
+                return Err(Failure::backend(format!(
+                    "[init_process_group] rank {me} has waited {} s for rank {} of {} to join: it published its address, \
+                     but did not connect",
+                    start.elapsed().as_secs(),
+                    self.ranks[missing],
+                    self.ranks.len()
+                )));
             }
             stop::check()?;
+            (self.check)()?;
             while let Ok((rank, socket)) = proven.try_recv() {
                 if rank > self.me && rank < sockets.len() {
                     sockets[rank] = Some(socket);
