@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def test_names_and_weights() -> None:
         homes = [home for home in (models, models.detection, models.segmentation) if hasattr(home, name)]
         assert models.get_model_builder(name) is getattr(homes[0], name)
         assert getattr(homes[0], weights.__name__) is weights
+        assert pickle.loads(pickle.dumps(weights.DEFAULT)) is weights.DEFAULT
         assert all(member.url.startswith("https://download.pytorch.org/models/") for member in weights)
     wide = models.get_weight("EfficientNet_V2_L_Weights.IMAGENET1K_V1").transforms().transforms
     assert wide[1].size == (480, 480) and wide[-1].mean == (0.5, 0.5, 0.5)

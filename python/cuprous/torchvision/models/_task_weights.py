@@ -191,13 +191,14 @@ def _detector_weights(model: str) -> type[WeightsEnum]:
         meta |= {"categories": ["no person", "person"], "keypoint_names": KEYPOINTS}
     entries = (entry.split("=") for entry in files.split())
     members = {member: Weights(URL + file, _detection, dict(meta)) for member, file in entries}
-    return enumeration(f"{name}_Weights", {**members, "DEFAULT": members["COCO_V1"]})
+    return enumeration(f"{name}_Weights", {**members, "DEFAULT": members["COCO_V1"]}, "models.detection")
 
 
 def _segmentation_weights(model: str) -> type[WeightsEnum]:
     name, file = SEGMENTATION[model]
     weights = Weights(URL + file, _segmentation, {"categories": VOC, "min_size": (1, 1)})
-    return enumeration(f"{name}_Weights", {"COCO_WITH_VOC_LABELS_V1": weights, "DEFAULT": weights})
+    members = {"COCO_WITH_VOC_LABELS_V1": weights, "DEFAULT": weights}
+    return enumeration(f"{name}_Weights", members, "models.segmentation")
 
 
 OF_DETECTORS = {model: _detector_weights(model) for model in DETECTORS}
@@ -235,7 +236,7 @@ def loaded(model: str, network: nn.Module, member: Any, progress: bool) -> Any:
     return network
 
 
-def with_weights(model: str, create: Callable[..., nn.Module], default: int) -> Callable[..., Any]:
+def detector_creator(model: str, create: Callable[..., nn.Module], default: int) -> Callable[..., Any]:
     """Returns a function that creates a detector. `create` gets the weights of the backbone, the number of classes, of
     the backbone's trained layers (or None), whether progress is shown, and whether anything is trained already."""
 

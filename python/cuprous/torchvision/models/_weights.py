@@ -132,15 +132,19 @@ class WeightsEnum(Enum):
             )
         return obj
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickles the member by its name: values differ between two runs."""
+        return getattr, (type(self), self.name)
+
     def get_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Returns the tensors of the file in the local folder: see `torch.hub.load_state_dict_from_url`."""
         return hub.load_state_dict_from_url(self.url, *args, **kwargs)
 
 
-def enumeration(name: str, members: dict[str, Weights]) -> type[WeightsEnum]:
-    """Returns an enumeration of weights."""
+def enumeration(name: str, members: dict[str, Weights], package: str = "models") -> type[WeightsEnum]:
+    """Returns an enumeration of weights, which a module of torchvision has."""
     create: Any = WeightsEnum
-    made: type[WeightsEnum] = create(name, members, module="cuprous.torchvision.models")
+    made: type[WeightsEnum] = create(name, members, module=f"cuprous.torchvision.{package}")
     return made
 
 

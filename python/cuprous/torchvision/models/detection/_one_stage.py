@@ -9,7 +9,7 @@ import cuprous.torch as torch
 from cuprous._common.naming import named
 from cuprous.torch import nn
 from cuprous.torchvision.models import _networks
-from cuprous.torchvision.models._task_weights import with_weights
+from cuprous.torchvision.models._task_weights import detector_creator
 from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.backbone_utils import resnet_fpn
 from cuprous.torchvision.models.detection.faster_rcnn import BACKBONE, trainable
@@ -165,7 +165,7 @@ def matched_boxes(anchors: list[Any], targets: Any, match: Callable[[Any, Any], 
 def detector_builder(name: str, create: Callable[..., Any], summary: str, kind: str, stages: int = 5,
                      weights_of: Any = BACKBONE, classes: int = 91) -> Callable[..., Any]:  # fmt: skip
     """Returns the public function that creates a detector."""
-    inner = with_weights(name, create, classes)
+    inner = detector_creator(name, create, classes)
 
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = weights_of, trainable_backbone_layers: int | None = None,

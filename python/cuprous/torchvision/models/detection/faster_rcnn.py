@@ -10,7 +10,7 @@ from typing import Any
 from cuprous.torch import nn
 from cuprous.torch.nn import functional as F
 from cuprous.torchvision.models import _networks
-from cuprous.torchvision.models._task_weights import with_weights
+from cuprous.torchvision.models._task_weights import detector_creator
 from cuprous.torchvision.models.detection.anchor_utils import AnchorGenerator
 from cuprous.torchvision.models.detection.backbone_utils import mobilenet_fpn, resnet_fpn
 from cuprous.torchvision.models.detection.roi_heads import RoIHeads
@@ -388,7 +388,7 @@ def _detector(second: bool, kind: type[FasterRCNN], weights_backbone: Any, class
 
 
 def _builder(name: str, kind: type[FasterRCNN], summary: str) -> Callable[..., Any]:
-    create = with_weights(name, partial(_detector, name.endswith("v2"), kind), 91)
+    create = detector_creator(name, partial(_detector, name.endswith("v2"), kind), 91)
 
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
@@ -442,7 +442,7 @@ def _on_mobilenet(defaults: dict[str, Any], weights_backbone: Any, classes: int,
 
 
 def _mobilenet(name: str, summary: str, defaults: dict[str, Any]) -> Callable[..., Any]:
-    create = with_weights(name, partial(_on_mobilenet, defaults), 91)
+    create = detector_creator(name, partial(_on_mobilenet, defaults), 91)
 
     def make(*, weights: Any = None, progress: bool = True, num_classes: int | None = None,
              weights_backbone: Any = BACKBONE, trainable_backbone_layers: int | None = None,
