@@ -132,7 +132,7 @@ class WeightsEnum(Enum):
             )
         return obj
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, _: Any, /) -> Any:
         """Pickles the member by its name: values differ between two runs."""
         return getattr, (type(self), self.name)
 
