@@ -78,9 +78,8 @@ struct Template {
 #[derive(Default)]
 pub(crate) struct Templates(HashMap<Key, Template, RandomState>);
 
-/// Returns the launches of steps that are generated code alone: those of an equal step
-/// with their own buffers and scalars, or else those that `generate` returns, which is called once for equal steps, on
-/// several threads.
+/// Returns the launches of steps that are generated code alone: those of an equal step with their own buffers and
+/// scalars, or else those that `generate` returns, which is called once for equal steps, on several threads.
 ///
 /// # Errors
 /// An error of `generate`.
@@ -215,11 +214,11 @@ impl Numbers {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    use cuprous_core::{DType, Fun};
-    use cuprous_plan::{Access, Level, Typed};
+    use cuprous_core::{DType, Fun, Layout};
+    use cuprous_plan::{Access, Addend, Level, Typed};
 
     use super::*;
-    use crate::codegen::{Arch, Options, generate};
+    use crate::codegen::{Arch, Options, generate, generate_routine};
 
     /// A product with a scalar, over `n` elements.
     fn step(n: i64, buffers: [u32; 2], slot: u32) -> Step {
@@ -255,5 +254,44 @@ mod tests {
         let many: Vec<Step> = (1..=MAX_TEMPLATES as i64 + 5).map(|n| step(n, [n as u32, 0], 2)).collect();
         get(&many);
         assert_eq!(count.load(Relaxed), many.len() - 2);
+    }
+
+    /// The product of a row and the transpose of a matrix, with what is added to it.
+    fn product(buffers: [u32; 4], bias: bool, addend: bool) -> Step {
+        let layout = |shape: &[i64], strides: &[i64]| Layout::new(DType::F32, shape, strides, 0);
+        let factor = Factor { constant: Some(buffers[0]), negative: false };
+        let addend = addend.then(|| Addend { array: (buffers[2], layout(&[1, 300], &[300, 1])), factor });
+        let bias = bias.then(|| (buffers[2], layout(&[300], &[1])));
+        Step::Routine(RoutineCall {
+            op: RoutineOp::Dot,
+            ins: vec![(buffers[0], layout(&[1, 400], &[400, 1])), (buffers[1], layout(&[400, 300], &[1, 400]))],
+            out: (buffers[3], layout(&[1, 300], &[300, 1])),
+            epilogue: Epilogue { scale: Factor::default(), addend, bias },
+        })
+    }
+
+    #[test]
+    fn equal_routines_are_generated_once_and_keep_their_buffers_and_scalars() {
+        let templates = Mutex::default();
+        let count = AtomicUsize::new(0);
+        let own = |step: &Step| {
+            let Step::Routine(call) = step else { unreachable!() };
+            generate_routine(call, Arch::H200, Options::default()).unwrap()
+        };
+        let steps = [
+            product([0, 1, 2, 3], true, false),
+            product([7, 5, 4, 6], true, false),
+            product([7, 5, 4, 6], false, true),
+            product([7, 5, 4, 6], false, false),
+            // The sum is stored over the addend.
+            product([7, 5, 6, 6], false, true),
+            product([1, 2, 3, 3], false, true),
+        ];
+        let got = generated(&templates, true, &steps.iter().collect::<Vec<_>>(), |step| {
+            count.fetch_add(1, Relaxed);
+            Ok(own(step))
+        });
+        assert_eq!(got.unwrap(), steps.iter().map(own).collect::<Vec<_>>());
+        assert_eq!(count.load(Relaxed), 4);
     }
 }
