@@ -86,6 +86,20 @@ print(torch.version.hip, torch.version.cuda, _core.get_device(), a.__dlpack_devi
     assert run(code, tmp_path, hip=True)[0] == ["5.4 None hip:0 (10, 0)"]
 
 
+def test_handles_of_memory_say_what_to_do(tmp_path: Path) -> None:
+    code = """
+import cuprous as cp
+from cuprous import _core, cuda
+_core.set_device({device!r})
+try:
+    cuda.current_context().get_ipc_handle(cp.ones(3))
+except RuntimeError as error:
+    print(error)
+"""
+    (message,) = run(code, tmp_path, hip=True)[0]
+    assert "not supported on a GPU of AMD" in message and "asnumpy" in message
+
+
 def test_names_of_templates_by_hiprtc(tmp_path: Path) -> None:
     """hiprtc says how the linker knows a kernel, also where the code comes from the disk."""
     code = """

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cuprous import _core
 from cuprous._common.arguments import ndarray
 from cuprous._common.convert import from_cuda_interface
 from cuprous.cuda._arrays import current_context, synchronize
@@ -28,6 +29,11 @@ class DriverHandle(NamedTuple):
 def _driver() -> Any:
     if not is_available():
         raise RuntimeError("handles of device memory need a GPU: arrays on the CPU are shared through shared memory")
+    if _core.hip_version() is not None:
+        raise RuntimeError(
+            "handles of device memory (IPC) are not supported on a GPU of AMD; take the array to the host with "
+            "cuprous.asnumpy and share it through multiprocessing.shared_memory"
+        )
     for name in ("libcuda.so.1", "nvcuda.dll"):
         with contextlib.suppress(OSError):
             return ctypes.CDLL(name)
