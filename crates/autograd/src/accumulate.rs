@@ -122,8 +122,9 @@ fn sum(mut contributions: Contributions, base: &LayoutRef) -> Result<Tensor> {
             None => ops::full(&like, &base.shape, 0.0, base.dtype),
         };
     }
-    // New memory in which the value has its own layout, moved to begin at offset 0.
-    let (low, high) = base.span().unwrap_or((0, -1));
+    // New memory in which the value has its own layout, moved to begin at offset 0. Reads by strides may lie outside of
+    // the value.
+    let (low, high) = span_of(parts.iter().map(|(_, read)| read).chain([base]).map(|layout| &**layout));
     let flat = ops::full(&like, &[high - low + 1], 0.0, base.dtype)?;
     let view =
         |layout: &Layout| flat.view(Layout::new(base.dtype, &layout.shape, &layout.strides, layout.offset - low));
@@ -180,6 +181,8 @@ fn as_one_array(contributions: &Contributions, base: &LayoutRef) -> Option<Tenso
     let [first, _, ..] = &contributions[..] else { return None };
     let shift = |c: &Contribution| c.g.array.layout.offset - c.read.offset;
     let size: i64 = contributions.iter().map(|c| c.read.size).sum();
+    let (low, high) = base.span()?;
+    let inside = |c: &Contribution| c.read.span().is_none_or(|(from, to)| low <= from && to <= high);
     let alike = |c: &Contribution| {
         let (own, read) = (&c.g.array.layout, &c.read);
         let together = Arc::ptr_eq(&c.g.array.storage, &first.g.array.storage) && shift(c) == shift(first);
@@ -189,7 +192,9 @@ fn as_one_array(contributions: &Contributions, base: &LayoutRef) -> Option<Tenso
             && own.shape == read.shape
             && own.strides == read.strides
     };
-    if size != base.size || !contributions.iter().all(alike) || !are_disjoint(contributions) {
+    // Reads by strides may lie outside of the value or in its gaps.
+    let covered = size == base.size && base.size == high - low + 1 && contributions.iter().all(inside);
+    if !covered || !contributions.iter().all(alike) || !are_disjoint(contributions) {
         return None;
     }
     Some(first.g.view(base.with(&base.shape, &base.strides, base.offset + shift(first))))
@@ -294,16 +299,20 @@ fn overlapping_axes(read: &Layout) -> Option<SmallVec<[usize; 4]>> {
 
 /// Returns the gradient in the shape of the whole value, if `read` covers all of it once. `read` is in memory order.
 fn as_whole(g: &Tensor, read: &Layout, base: &LayoutRef) -> Result<Option<Tensor>> {
-    if read.size != base.size || !read.is_injective() {
+    if read.size != base.size || read.offset != base.offset || !read.is_injective() {
         return Ok(None);
     }
-    // In memory order both list the same elements, so one is the other reshaped.
     let mut order: SmallVec<[usize; 6]> = (0..base.ndim()).filter(|&k| base.shape[k] != 1).collect();
     order.sort_by_key(|&k| -base.strides[k].abs());
     if order.iter().any(|&k| base.strides[k] <= 0) {
         return Ok(None);
     }
     let sorted: Dims = order.iter().map(|&k| base.shape[k]).collect();
+    let strides: Dims = order.iter().map(|&k| base.strides[k]).collect();
+    if merged(&sorted, &strides) != merged(&read.shape, &read.strides) {
+        return Ok(None);
+    }
+    // In memory order both list the same elements, so one is the other reshaped.
     let g = if g.shape() == sorted.as_slice() { g.clone() } else { ops::reshape(g, &sorted)? };
     let own = &g.array.layout;
     let mut strides = Dims::from_elem(1, base.ndim());
@@ -317,6 +326,25 @@ fn as_whole(g: &Tensor, read: &Layout, base: &LayoutRef) -> Result<Option<Tensor
     }
     let layout = own.with(&base.shape, &strides, own.offset);
     Ok(Some(if layout.id == own.id { g } else { g.view(layout) }))
+}
+
+/// Returns the lowest and highest element that any of some layouts reaches; (0, -1) if there is none.
+pub(crate) fn span_of<'a>(layouts: impl IntoIterator<Item = &'a Layout>) -> (i64, i64) {
+    let spans = layouts.into_iter().filter_map(Layout::span);
+    spans.reduce(|(low, high), (from, to)| (low.min(from), high.max(to))).unwrap_or((0, -1))
+}
+
+/// Returns extents and strides in memory order with axes merged where they can be: equal for the same elements.
+fn merged(shape: &Dims, strides: &Dims) -> SmallVec<[(i64, i64); 4]> {
+    let mut axes: SmallVec<[(i64, i64); 4]> = SmallVec::new();
+    for (&n, &s) in shape.iter().zip(strides) {
+        match axes.last_mut() {
+            _ if n == 1 => {}
+            Some((count, stride)) if *stride == n * s => (*count, *stride) = (*count * n, s),
+            _ => axes.push((n, s)),
+        }
+    }
+    axes
 }
 
 /// Returns the gradient of a whole value in a layout with the strides of `base`, and what to add to offsets in the

@@ -274,6 +274,15 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
     };
     let same = matches!(&value, Arg::Tensor(v)
         if Arc::ptr_eq(&v.array.storage, &target.array.storage) && v.array.layout.id == target.array.layout.id);
+    let source = match value {
+        Arg::Tensor(v) if v.requires_grad() && is_differentiable(target.dtype()) => Some(v),
+        _ => None,
+    };
+    let root = &target.root;
+    let tracked = !same && mode::enabled() && (source.is_some() || root.source().is_some());
+    if tracked {
+        target.check_inside()?;
+    }
     let engine = engine_of(&target.array);
     if let Err(error) = engine.update(&target.array, operand) {
         return match value {
@@ -290,15 +299,7 @@ pub fn update(target: &Tensor, value: Arg) -> Result<()> {
         };
     }
     target.count_write();
-    if same || !mode::enabled() {
-        return Ok(());
-    }
-    let source = match value {
-        Arg::Tensor(v) if v.requires_grad() && is_differentiable(target.dtype()) => Some(v),
-        _ => None,
-    };
-    let root = &target.root;
-    if source.is_none() && root.source().is_none() {
+    if !tracked {
         return Ok(());
     }
     let whole = target.array.layout.id == root.layout.id;
@@ -342,6 +343,9 @@ pub fn scatter(target: &Tensor, index: &Tensor, value: &Tensor, op: ScatterOp) -
     let tracked = needs_graph(&[target, value]) && is_differentiable(target.dtype());
     if tracked && !matches!(op, ScatterOp::Set | ScatterOp::Add) {
         return Err(Error::not_implemented(format!("[scatter] with {op:?} has no derivative here")));
+    }
+    if tracked {
+        target.check_inside()?;
     }
     engine_of(&target.array).scatter(&target.array, &index.array, &value.array, op)?;
     target.count_write();

@@ -9,7 +9,7 @@ use cuprous_core::vjp::{self, RESULT, Term, Value};
 use cuprous_core::{DType, Error, Fun, Layout, ReduceOp, Result, ScanOp, ScatterOp};
 use smallvec::SmallVec;
 
-use crate::accumulate::in_layout;
+use crate::accumulate::{in_layout, span_of};
 use crate::add_at::add_at;
 use crate::arg::Arg;
 use crate::formula::{ZERO, broadcast_reduced, choose, conj, map, map_number};
@@ -248,10 +248,10 @@ fn dot(node: &Arc<Node>, k: usize, edge: &Edge, g: &Tensor) -> Result<Tensor> {
 
 // --- indexing
 
-/// Returns zeros for the memory of a value of layout `base`: flat, and as a view with the strides of `base`, and what
-/// to add to offsets in the value's memory to find the same elements there.
-fn zeros_in_layout(g: &Tensor, base: &Layout) -> Result<(Tensor, Tensor, i64)> {
-    let (low, high) = base.span().unwrap_or((0, -1));
+/// Returns zeros for the memory of a value of layout `base` and of a view `read` of it: flat, and as a view with the
+/// strides of `base`, and what to add to offsets in the value's memory to find the same elements there.
+fn zeros_in_layout(g: &Tensor, base: &Layout, read: &Layout) -> Result<(Tensor, Tensor, i64)> {
+    let (low, high) = span_of([base, read]);
     let flat = ops::full(g, &[high - low + 1], 0.0, base.dtype)?;
     let whole = flat.view(Layout::new(base.dtype, &base.shape, &base.strides, base.offset - low));
     Ok((flat, whole, -low))
@@ -265,7 +265,7 @@ fn shifted(index: &Tensor, by: i64) -> Result<Tensor> {
 }
 
 fn gather(node: &Arc<Node>, edge: &Edge, g: &Tensor) -> Result<Tensor> {
-    let (flat, whole, shift) = zeros_in_layout(g, &edge.base)?;
+    let (flat, whole, shift) = zeros_in_layout(g, &edge.base, &edge.read)?;
     let index = shifted(&node.operand(1)?, edge.read.offset + shift)?;
     add_at(&flat, &index, g)?;
     if edge.read.id == edge.base.id {
@@ -277,7 +277,7 @@ fn gather(node: &Arc<Node>, edge: &Edge, g: &Tensor) -> Result<Tensor> {
 
 /// As [`in_layout`], but always a copy.
 fn copy_in_layout(g: &Tensor, base: &Layout) -> Result<(Tensor, i64)> {
-    let (_, whole, shift) = zeros_in_layout(g, base)?;
+    let (_, whole, shift) = zeros_in_layout(g, base, base)?;
     ops::update(&whole, Arg::Tensor(g))?;
     Ok((whole, shift))
 }

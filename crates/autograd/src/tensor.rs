@@ -128,6 +128,22 @@ impl Tensor {
         }
     }
 
+    /// Raises an error for a write that is recorded, through a view by strides that leaves its value: the gradient has
+    /// memory for the value only.
+    pub(crate) fn check_inside(&self) -> Result<()> {
+        let inside = match (self.array.layout.span(), self.root.layout.span()) {
+            (Some((from, to)), Some((low, high))) => low <= from && to <= high,
+            (reached, _) => reached.is_none(),
+        };
+        if inside {
+            return Ok(());
+        }
+        Err(Error::not_implemented(
+            "[as_strided] a write is not differentiable through a view that reaches outside of the tensor it was made \
+             from; make the view from the tensor that has all of the memory",
+        ))
+    }
+
     /// Returns the edge of an operation that reads this tensor, or `None` if no gradient flows to it.
     pub(crate) fn edge(&self) -> Option<Edge> {
         if self.via.as_ref().is_some_and(|view| view.unrecorded.is_some()) {

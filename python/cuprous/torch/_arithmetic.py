@@ -30,10 +30,19 @@ def _rounded_once(formula: Callable[..., Tensor], *operands: Any) -> Tensor:
     return astype(wide, dtype)
 
 
+def wrapped_factor(alpha: Any, *operands: Any) -> Any:
+    """Returns a factor of sums. Unsigned integers take a negative one modulo their range, as in C."""
+    if isinstance(alpha, int) and alpha < 0:
+        dtype = _core.t_result_type(*operands)
+        return alpha % (1 << int(dtype[4:])) if dtype.startswith("uint") else alpha
+    return alpha
+
+
 def _add_scaled(row: str, input: Any, other: Any, alpha: Any, out: Tensor | None) -> Tensor:
     input = _operand(input, other)
     if alpha == 1:
         return write_out(out, _map(row, input, other))
+    alpha = wrapped_factor(alpha, input, other)
     return write_out(out, _rounded_once(lambda a, b: _map(row, a, _map("multiply", b, alpha)), input, other))
 
 

@@ -91,10 +91,18 @@ def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Tensor | None
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     result = input
     if min is not None:
-        result = _map("where", _map("less", result, min), min, result)
+        result = _map("where", _exceeds("less", result, min), min, result)
     if max is not None:
-        result = _map("where", _map("greater", result, max), max, result)
+        result = _map("where", _exceeds("greater", result, max), max, result)
     return write_out(out, result)
+
+
+def _exceeds(comparison: str, input: Tensor, bound: Any) -> Tensor:
+    """Returns where elements are outside of a bound. A bound that is NaN replaces all numbers."""
+    outside = _map(comparison, input, bound)
+    if isinstance(bound, Tensor):
+        return _map("logical_or", outside, _map("isnan", bound)) if bound.is_floating_point() else outside
+    return _map("not_equal", input, bound) if bound != bound else outside
 
 
 def clamp_min(input: Tensor, min: Any, *, out: Tensor | None = None) -> Tensor:

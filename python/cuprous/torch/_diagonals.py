@@ -142,6 +142,8 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     tensor([[1, 0],
             [0, 2]])
     """
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
     if input.ndim == 2:
         return _core.t_cast(globals()["diagonal"](input, diagonal), input.dtype_name)
     return diag_embed(input, diagonal)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cuprous import _core
 from cuprous._core import Tensor
 from cuprous.torch import _diagonals, _joining, _ranges, _shape
-from cuprous.torch._args import by_name, in_place, tensor_of
+from cuprous.torch._args import astype, by_name, in_place, tensor_of
 from cuprous.torch._further_products import _int_mm, addbmm, addr, chain_matmul, vdot
 from cuprous.torch._info import get_default_dtype
 from cuprous.torch._raw_creation import empty_strided, frombuffer, scalar_tensor
@@ -104,7 +104,9 @@ def ldexp(input: Any, other: Any) -> Tensor:
     exponents = tensor_of(other)
     if exponents.is_complex():
         return _map("multiply", input, _map("exp", exponents * math.log(2)))
-    return _map("multiply", input, _map("exp2", exponents.to(get_default_dtype())))
+    if not exponents.is_floating_point():
+        exponents = exponents.to(get_default_dtype())
+    return _map("multiply", input, _map("exp2", exponents))
 
 
 def frexp(input: Tensor) -> frexp_result:
@@ -358,6 +360,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Tensor, ...]:
     (tensor([1]), tensor([1]))
     """
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    indices = astype(indices, "int64")
     found = []
     for n in reversed(extents):
         found.append(indices % n)

@@ -70,6 +70,11 @@ def addr(input: Tensor, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) 
     tensor([[3., 4.],
             [6., 8.]])
     """
+    if input.dtype_name == vec1.dtype_name == vec2.dtype_name == "bool":
+        product = _core.t_map("logical_and", vec1[:, None], vec2)
+        kept = _core.t_expand(input, list(product.dims))
+        chosen = product if alpha else _core.t_map("logical_and", product, False)
+        return _core.t_map("logical_or", chosen, kept) if beta else chosen
     product = vec1[:, None] * vec2 * alpha
     return product if beta == 0 else product + input * beta
 
@@ -104,7 +109,8 @@ def addbmm(input: Tensor, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any
     >>> torch.addbmm(torch.zeros(1, 1), torch.ones(2, 1, 3), torch.ones(2, 3, 1))
     tensor([[6.]])
     """
-    product = _products.matmul(batch1, batch2).sum(0)
+    product = _products.matmul(batch1, batch2)
+    product = product.sum(0, dtype=product.dtype)
     alpha, beta = (_products.factor(product, x) for x in (alpha, beta))
     product = product * alpha
     return product if beta == 0 else product + input * beta

@@ -12,6 +12,7 @@ from cuprous._common.naming import named, related_names
 from cuprous._core import Tensor
 from cuprous.torch import _autocast, _determinism
 from cuprous.torch._args import by_name, in_place, tensor_of, unsupported, wrap_dim
+from cuprous.torch._arithmetic import wrapped_factor
 from cuprous.torch._broadcasting import broadcast_tensors
 from cuprous.torch._creation import tensor
 
@@ -443,8 +444,15 @@ def rows(weight: Tensor, index: Tensor) -> Tensor:
 
 def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callable[..., Tensor], ...]:
     def change(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
+        if name == "index_fill" and isinstance(source, Tensor) and source.requires_grad:
+            # An index that occurs twice counts once for the gradient of the number.
+            chosen = _core.t_full([self.dims[wrap_dim(dim, self.ndim)]], False, "bool", self.device_name)
+            change(chosen, 0, index, True)
+            shape = [-1 if k == wrap_dim(dim, self.ndim) else 1 for k in range(self.ndim)]
+            masked: Tensor = self.copy_(_core.t_map("where", chosen.reshape(shape), source, self))
+            return masked
         _, offsets, shape = _rows(self, dim, index)
-        value = source * alpha if alpha != 1 else source
+        value = source * wrapped_factor(alpha, self) if alpha != 1 else source
         _scatter(self, offsets, _spread(value, shape, self) if isinstance(value, Tensor) else value, op)
         return self
 
@@ -649,8 +657,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """
-    result = _core.t_cast(input, input.dtype_name)
-    mask = _core.t_expand(mask, list(input.dims))
+    input, mask = broadcast_tensors(input, mask)
+    result = input.clone()
     n = int(mask.sum())
     if n > source.numel():
         raise RuntimeError("masked_scatter: expected self and source to have enough elements")

@@ -45,6 +45,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     ------
     RuntimeError
         For shapes that do not fit.
+    ValueError
+        Without tensors.
 
     See Also
     --------
@@ -55,6 +57,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None) -
     >>> torch.cat([torch.tensor([1, 2]), torch.tensor([3])])
     tensor([1, 2, 3])
     """
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     parts = [x for x in tensors if x.dims != (0,)] or list(tensors)
     return write_out(out, _core.t_cat(_common(parts), dim))
 
@@ -123,6 +127,8 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([1, 2, 3])
     """
     tensors = [x if x.ndim else x.reshape(1) for x in tensors]
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
     return cat(tensors, 0 if tensors[0].ndim < 2 else 1)
 
 

@@ -82,7 +82,7 @@ def _steps(spacing: Any, dims: Sequence[int]) -> list[Any]:
     if isinstance(spacing, Tensor):
         raise TypeError("gradient(): spacing must be a number or a sequence, not a Tensor")
     if not isinstance(spacing, (list, tuple)):
-        return [spacing] * len(dims)
+        return [1 if spacing is None else spacing] * len(dims)
     if len(spacing) != len(dims):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
                            f"{len(dims)}, but got a list of length {len(spacing)}")  # fmt: skip
@@ -101,7 +101,8 @@ def _along(x: Tensor, dim: int, step: Any, edge_order: int) -> Tensor:
             raise RuntimeError("torch.gradient expected spacing tensors to be 1D and as long as the dimension")
         distance = step.diff().reshape(shape)
     else:
-        distance = _core.t_full([n - 1], step, _core.t_default_dtype(), x.device_name).reshape(shape)
+        kind = _map("real", x).dtype_name if x.is_complex() else x.dtype_name
+        distance = _core.t_full([n - 1], step, kind, x.device_name).reshape(shape)
     before = distance.narrow(dim, 0, n - 2) if n > 2 else distance
     after = distance.narrow(dim, 1, n - 2) if n > 2 else distance
     first, last = distance.narrow(dim, 0, 1), distance.narrow(dim, n - 2, 1)

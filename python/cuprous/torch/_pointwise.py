@@ -3,6 +3,7 @@ operation table."""
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -61,15 +62,6 @@ def _in_floats(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return recorded
 
 
-def _in_common(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Returns a function that records a row of floats, whose result has the dtype of its operands all the same."""
-
-    def recorded(row: str, *operands: Any) -> Tensor:
-        return astype(record(row, *operands), _core.t_result_type(*operands))
-
-    return recorded
-
-
 def _of_bools(record: Callable[..., Tensor], dtype: str) -> Callable[..., Tensor]:
     """Returns a function that records a row without bools, which are their own result, of another dtype if need be."""
 
@@ -99,20 +91,73 @@ _COMPLEX: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def _sgn(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records signs: 0 of NaN, and of a complex number the one of length 1 in its direction."""
+
+    def recorded(row: str, input: Tensor) -> Tensor:
+        if input.is_complex():
+            size = _map("absolute", input)
+            return _map("where", _map("equal", size, 0), 0, _map("divide", input, size))
+        sign = record(row, input)
+        return _map("where", _map("isnan", input), 0, sign) if input.is_floating_point() else sign
+
+    return recorded
+
+
+def _frac(_: str, input: Tensor) -> Tensor:
+    """Returns fractions: NaN of infinite numbers, unlike NumPy's `modf`."""
+    return _map("subtract", input, _map("trunc", input))
+
+
+def _i0(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records i0, and that of `torch.special`, which has a derivative, where one is needed."""
+
+    def recorded(row: str, input: Tensor) -> Tensor:
+        if not input.requires_grad:
+            return record(row, input)
+        special = importlib.import_module("cuprous.torch._special_functions")  # whose import takes long
+        found: Tensor = special.FUNCTIONS["i0"](input)
+        return found
+
+    return recorded
+
+
+def _lgamma(row: str, input: Tensor) -> Tensor:
+    """Returns logarithms of the gamma function's magnitude: infinity at minus infinity, unlike SciPy's."""
+    return _map("where", _map("equal", input, -math.inf), math.inf, _map(row, input))
+
+
+def _heaviside(row: str, input: Any, values: Any) -> Tensor:
+    """Returns steps in the dtype of the operands: 0 of NaN, unlike NumPy's."""
+    step = _map(row, input, values)
+    if isinstance(input, Tensor) and input.is_floating_point():
+        step = _map("where", _map("isnan", input), 0, step)
+    return astype(step, _core.t_result_type(input, values))
+
+
 def _with_complex(record: Callable[..., Tensor], formula: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
     """Returns a function that records a row, and a formula for complex numbers."""
     return lambda row, input: formula(input) if input.is_complex() else record(row, input)
 
 
+#: Functions of which PyTorch's rules for NaN or infinite numbers differ from the row's.
+_FORMULAS: dict[str, Callable[..., Tensor]] = {"frac": _frac, "heaviside": _heaviside, "lgamma": _lgamma}
+_OWN_RULES = {*_FORMULAS, "sgn", "sign"}
+
+
 def _recorder(name: str) -> Callable[..., Tensor]:
     """Returns the native function that records rows of the operation table for a function."""
     record = _core.t_map_wide if _autocast.POLICIES.get(name) == "float32 on GPUs" else _map
+    if name in ("sgn", "sign"):
+        record = _sgn(record)
     if name in _BOOLS:
         return _of_bools(record, _BOOLS[name])
     if name in _COMPLEX:
         return _with_complex(record, _COMPLEX[name])
-    if name == "heaviside":
-        return _in_common(record)
+    if name in _FORMULAS:
+        return _FORMULAS[name]
+    if name == "i0":
+        return _i0(record)
     return _in_floats(record) if name in ("angle", "reciprocal") else record
 
 
@@ -126,6 +171,8 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
         return record(row, self)
 
     def in_place(input: Tensor) -> Tensor:  # `input`, because it is a function of `torch` as well
+        if name in _OWN_RULES:
+            return input.copy_(record(row, input))
         _overwrite(row, input)
         return input
 
@@ -142,6 +189,8 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
         return record(row, self, other)
 
     def in_place(input: Tensor, other: Any) -> Tensor:
+        if name in _OWN_RULES:
+            return input.copy_(record(row, input, other))
         _overwrite(row, input, other)
         return input
 
@@ -381,6 +430,8 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
+    if real.dtype_name != imag.dtype_name:
+        raise RuntimeError(f"torch.complex: both parts must have one dtype, but got {real.dtype} and {imag.dtype}")
     return write_out(out, _map("make_complex", real, imag))
 
 

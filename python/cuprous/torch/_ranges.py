@@ -15,7 +15,9 @@ from cuprous.torch._types import (
 
 
 def _count(start: float, end: float, step: float) -> int:
-    if step == 0:
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if step == 0 or step != step:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -68,9 +70,11 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, out: Any = None, dtype
     start, end, step = (x.item() if isinstance(x, Tensor) else x for x in (start, end, step))
     whole = all(isinstance(x, int) for x in (start, end, step))
     name, device_name = _options("arange", out, dtype, device, layout, "int64" if whole else None)
-    if not whole and not (DTYPES[name].is_floating_point or DTYPES[name].is_complex):  # PyTorch truncates the bounds
-        start, end, step, whole = int(start), int(end), int(step), True
     n = _count(start, end, step)
+    if not whole and not (DTYPES[name].is_floating_point or DTYPES[name].is_complex):
+        # PyTorch truncates the bounds, those of int64 before it counts and those of other integers afterwards.
+        n = _count(int(start), int(end), int(step)) if name == "int64" else n
+        start, step, whole = int(start), int(step), True
     if whole:
         values = _core.t_iota([n], [step], start, device_name)
     else:
@@ -122,7 +126,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Any = None, dtype: Any = 
     name, device_name = _options("linspace", out, dtype, device, layout)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    start, end = (float(x) for x in (start, end))
+    whole = not (DTYPES[name].is_floating_point or DTYPES[name].is_complex)
+    start, end = (float(int(x) if whole else x) for x in (start, end))  # PyTorch truncates the bounds
     step = (end - start) / (steps - 1) if steps > 1 else 0.0
     index = _core.t_iota([steps], [1], 0, device_name)
     forward = _core.t_map("add", _core.t_map("multiply", index, step, dtype="float64"), start)
@@ -166,6 +171,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
         options = {"dtype": out.dtype, "device": out.device} | options
     name = _options("logspace", out, options.pop("dtype", None), options.get("device"), options.get("layout"))[0]
     kind = DTYPES[name]
+    if not (kind.is_floating_point or kind.is_complex):
+        start, end = int(start), int(end)
     exponents = linspace(start, end, steps, dtype=kind if kind.is_floating_point else DTYPES["float64"], **options)
     powers = astype(_core.t_map("power", base, exponents), name)
     return _configured(powers, bool(requires_grad), bool(pin_memory), out)

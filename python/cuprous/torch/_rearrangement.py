@@ -124,6 +124,8 @@ def dstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[[1, 3],
              [2, 4]]])
     """
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
     return _joining.cat(list(atleast_3d(*tensors)) if len(tensors) > 1 else [atleast_3d(tensors[0])], 2)
 
 
@@ -159,9 +161,10 @@ def _splitting(name: str, least: int, axis: int) -> Callable[..., tuple[Tensor, 
             raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
                                f"{input.ndim} dimensions!")  # fmt: skip
         dim = min(axis, input.ndim - 1)
-        if isinstance(indices_or_sections, int) and input.dims[dim] % indices_or_sections:
+        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or input.dims[dim] % indices_or_sections):
             raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
-                               f"{input.dims[dim]} is not divisible by {indices_or_sections}!")  # fmt: skip
+                               f"{input.dims[dim]} is not divisible by the split_size "
+                               f"{indices_or_sections}!")  # fmt: skip
         return _joining.tensor_split(input, indices_or_sections, dim)
 
     vectors = " (0 for vectors)" if least == 1 else ""

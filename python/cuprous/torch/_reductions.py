@@ -301,10 +301,12 @@ def std_mean(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepd
 def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callable[..., Tensor]:
     def test(input: Tensor, dim: Any = None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
         mask = _map("not_equal", input, 0) if input.dtype_name != "bool" else input.detach()
-        if not count(mask, dim):
+        if count(mask, dim):
+            result = _reduce(op, mask, dims_of(dim), keepdim)
+        else:
             shape = _reduce("sum", mask, dims_of(dim), keepdim).dims
-            return write_out(out, _core.t_full(list(shape), empty, "bool", input.device_name))
-        return write_out(out, _reduce(op, mask, dims_of(dim), keepdim))
+            result = _core.t_full(list(shape), empty, "bool", input.device_name)
+        return write_out(out, _core.t_cast(result, "uint8") if input.dtype_name == "uint8" else result)
 
     return named(
         test,
@@ -320,12 +322,12 @@ def _logical(name: str, op: str, empty: bool, what: str, example: str) -> Callab
     keepdim : bool, default False
         Whether to keep reduced dimensions with extent 1.
     out : Tensor, optional
-        A bool tensor of the result's shape to write to.
+        A tensor of the result's shape to write to.
 
     Returns
     -------
     Tensor
-        A bool tensor without the reduced dimensions; {empty} where there are no elements.
+        A bool tensor without the reduced dimensions, or uint8 of a uint8 tensor; {empty} where there are no elements.
 
     See Also
     --------
@@ -475,6 +477,8 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     tensor(7.)
     """
     x = _in_dtype(input, dtype)
+    if x.dtype_name in ("float16", "bfloat16"):  # powers of its numbers would overflow
+        return write_out(out, _core.t_cast(norm(_core.t_cast(x, "float32"), p, dim, keepdim), x.dtype_name))
     if p in ("fro", None, 2, 2.0):
         squares = _map("square", _map("absolute", x)) if x.is_complex() else _map("square", x)
         return write_out(out, _root(_reduce("sum", squares, dims_of(dim), keepdim)))

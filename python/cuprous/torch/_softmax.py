@@ -6,7 +6,7 @@ from typing import Any
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch._args import dims_of, write_out
+from cuprous.torch._args import astype, dims_of, write_out
 from cuprous.torch._types import dtype_name
 
 _map = _core.t_map
@@ -42,9 +42,14 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False, *, out: Tensor | N
     >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), 0)
     tensor(1000.6932)
     """
+    if not (input.is_floating_point() or input.is_complex()):
+        input = astype(input, _core.t_default_dtype())
     real = _map("real", input.detach()) if input.is_complex() else input.detach()
-    top = _reduce("max", real, dims_of(dim), True)
-    top = _map("where", _map("isfinite", top), top, 0)
+    if real.numel():
+        top = _reduce("max", real, dims_of(dim), True)
+        top = _map("where", _map("isfinite", top), top, 0)
+    else:
+        top = _reduce("sum", real, dims_of(dim), True)
     total = _map("log", _reduce("sum", _map("exp", _map("subtract", input, top)), dims_of(dim), keepdim))
     return write_out(out, _map("add", total, top if keepdim else top.reshape(total.dims)))
 

@@ -27,7 +27,11 @@ def _differentiable(of_arrays: Any, derivatives: Sequence[_Derivative | None]) -
         @staticmethod
         def forward(ctx: Any, *operands: Tensor) -> Tensor:
             ctx.save_for_backward(*operands)
-            return _core.t_wrap(of_arrays(*(x.as_array() for x in operands)))
+            dtype = _core.t_result_type(*operands)
+            if dtype not in ("float16", "bfloat16"):
+                return _core.t_wrap(of_arrays(*(x.as_array() for x in operands)))
+            wide = (_core.t_cast(x, "float32").as_array() for x in operands)
+            return astype(_core.t_wrap(of_arrays(*wide)), dtype)
 
         @staticmethod
         def backward(ctx: Any, g: Any) -> Any:

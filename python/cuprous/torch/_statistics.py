@@ -290,7 +290,13 @@ def diff(
     Returns
     -------
     Tensor
-        A tensor whose extent along the dimension is smaller by `n`.
+        A tensor whose extent along the dimension is smaller by `n`. For `n` = 0, a copy of the input without what is to
+        be put before and after it.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is negative.
 
     See Also
     --------
@@ -301,6 +307,10 @@ def diff(
     >>> torch.diff(torch.tensor([1, 4, 9]))
     tensor([3, 5])
     """
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return input.clone()
     pieces = [x for x in (prepend, input, append) if x is not None]
     x = _joining.cat(pieces, dim) if len(pieces) > 1 else input
     for _ in range(n):
@@ -416,6 +426,8 @@ def _sample_weights(count: int, fweights: Tensor | None, aweights: Tensor | None
             kind = "integers" if name == "fweights" else "a floating dtype"
             raise RuntimeError(f"cov(): {name} must be a vector of {count} elements of {kind}, but got "
                                f"{list(given.dims)} of {given.dtype}")  # fmt: skip
+        if given is not None and bool((given < 0).any()):
+            raise RuntimeError(f"cov(): {name} cannot be negative")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return fweights * aweights
@@ -475,9 +487,11 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     >>> torch.logcumsumexp(torch.tensor([0.0, 0.0]), 0)
     tensor([0.0000, 0.6931])
     """
-    top = _extremes.amax(input.detach(), dim, True)
+    wide = astype(input, "float32") if input.dtype_name in ("float16", "bfloat16") else input
+    top = _extremes.amax(_map("real", wide.detach()) if wide.is_complex() else wide.detach(), dim, True)
     top = _map("where", _map("isfinite", top), top, 0)
-    return _map("add", _map("log", _cumulative.cumsum(_map("exp", _map("subtract", input, top)), dim)), top)
+    total = _map("log", _cumulative.cumsum(_map("exp", _map("subtract", wide, top)), dim))
+    return astype(_map("add", total, top), input.dtype_name)
 
 
 @_autocast.policy

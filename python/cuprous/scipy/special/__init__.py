@@ -27,8 +27,8 @@ _zeta = SpecialFunction("zeta", 2, _hurwitz, "Returns the zeta function of Hurwi
 
 
 def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
-    """Returns the Hurwitz zeta function, the sum of (k + q)**-x for x > 1 and q > 0, or without `q` the Riemann zeta
-    function (q = 1). NaN for x < 1 and for q < 0.
+    """Returns the Hurwitz zeta function, the sum of (k + q)**-x for x > 1, or without `q` the Riemann zeta function
+    (q = 1). NaN for x < 1 and, unless x is whole, for q < 0; infinity for q = 0, -1, -2 and so on.
 
     Parameters
     ----------

@@ -74,13 +74,31 @@ def erfi(x: ndarray) -> ndarray:
 
 
 def zeta(x: Any, q: Any) -> ndarray:
-    """Computes Hurwitz' sum of (k + q)**-x for x > 1 and q > 0, by the Euler-Maclaurin formula (DLMF 25.11.28)."""
+    """Computes Hurwitz' sum of (k + q)**-x for x > 1, by the Euler-Maclaurin formula (DLMF 25.11.28)."""
     exponent, base = (c._as(x, q), c._as(q, x)) if isinstance(q, ndarray) or isinstance(x, ndarray) else (x, q)
-    total = _continued(exponent, base)
+    total = _hurwitz(exponent, base)
     at_infinity = _where(base > 1.0, 0.0, _core.full((), math.inf, total.dtype_name, like=total))
     total = _where(exponent == math.inf, _where(base == 1.0, 1.0, at_infinity), total)
     total = _where(c.either(exponent == 1.0, base == 0.0), math.inf, total)
-    return _where(c.either(exponent < 1.0, base < 0.0, c.isnan(exponent + base)), math.nan, total)
+    return _where(c.either(exponent < 1.0, c.isnan(exponent + base)), math.nan, total)
+
+
+def _hurwitz(exponent: ndarray, base: Any) -> ndarray:
+    """Computes the sum, for q < 0 only with whole exponents: others have no real powers of negative numbers.
+
+    With f = q - floor(q), the terms with k + q < 0 are those from 1 - f to -q with the sign (-1)**x, which is a
+    difference of two such sums.
+    """
+    if not isinstance(base, ndarray):
+        return _continued(exponent, base)
+    negative = base < 0.0
+    rest = base - _map("floor", base)
+    above = _continued(exponent, _where(negative, rest, base))
+    first, last = (_continued(exponent, _where(negative, q, 1.0)) for q in (_map("ceil", base) - base, 1.0 - base))
+    odd = _map("remainder", exponent, 2.0)
+    below = _where(odd == 0.0, first - last, _where(odd == 1.0, last - first, math.nan))
+    value = _where(base == math.inf, 0.0, _where(negative, above + below, above))
+    return _where(c.either(c.both(negative, rest == 0.0), base == -math.inf), math.inf, value)
 
 
 def _continued(exponent: ndarray, base: Any) -> ndarray:
@@ -335,7 +353,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> ndarray:
 
 
 def polygamma(n: Any, x: Any) -> ndarray:
-    """Computes the n-th derivative of digamma at x > 0: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0.
+    """Computes the n-th derivative of digamma: (-1)**(n + 1) n! zeta(n + 1, x); digamma for n = 0.
 
     Parameters
     ----------

@@ -375,7 +375,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     >>> F.threshold(torch.tensor([-1.0, 2.0]), 0.0, 5.0)
     tensor([5., 2.])
     """
-    return written(input, _map("where", _map("greater", input, threshold), input, value), inplace)
+    return written(input, _map("where", _map("less_equal", input, threshold), value, input), inplace)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,

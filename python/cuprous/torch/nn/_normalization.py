@@ -365,7 +365,7 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
         raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got input of "
                            f"shape {list(input.dims)} and num_groups={num_groups}")  # fmt: skip
     _check_channels("group_norm", input, weight=weight, bias=bias)
-    x = _to_float32(input).reshape(input.dims[0], num_groups, -1)
+    x = _to_float32(input).reshape(input.dims[0], num_groups, math.prod(input.dims[1:]) // num_groups)
     result = _standardize(x, [2], eps)[0].reshape(input.dims)
     n = input.ndim
     return _affine(result, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)

@@ -100,10 +100,11 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         if end < begin:
             raise RuntimeError(f"padding ({before}, {after}) cuts more than dimension {dim} of {list(input.dims)} has")
         core = _shape.narrow(input, dim, begin, end - begin) if (begin, end) != (0, n) else input
-        pieces = [edge(input, dim, before, True, value or 0)] if before > 0 else []
+        whole = core if mode == "circular" else input  # what has been cut off does not come round again
+        pieces = [edge(whole, dim, before, True, value or 0)] if before > 0 else []
         pieces.append(core)
         if after > 0:
-            pieces.append(edge(input, dim, after, False, value or 0))
+            pieces.append(edge(whole, dim, after, False, value or 0))
         input = _joining.cat(pieces, dim) if len(pieces) > 1 else core
     return input
 

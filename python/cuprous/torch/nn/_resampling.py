@@ -67,6 +67,8 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         If both or neither of size and scale_factor are given, or their number does not match.
     NotImplementedError
         For modes that do not match the number of dimensions.
+    RuntimeError
+        If a mode that interpolates is given integers other than uint8.
 
     See Also
     --------
@@ -105,6 +107,13 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     if min(new) <= 0 or min(old) <= 0:
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {list(input.dims)} and "
                            f"output size {new}")  # fmt: skip
+    if mode.startswith(("linear", "bi", "tri")) and not (input.is_floating_point() or input.is_complex()):
+        if input.dtype_name != "uint8":
+            raise RuntimeError(f'"upsample_{mode}{n}d" not implemented for {input.dtype}')
+        # Images of bytes are rounded to the nearest one.
+        floats = _core.t_cast(input, "float32")
+        exact = interpolate(floats, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return _core.t_cast(clamp(_map("floor", exact + 0.5), 0, 255), "uint8")
     if mode == "area":
         return getattr(_pooling, f"adaptive_avg_pool{n}d")(input, new)
     if old != new and not mode.startswith("nearest") and not antialias:
