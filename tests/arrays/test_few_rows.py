@@ -78,3 +78,15 @@ def test_special_values() -> None:
     vector[9] = 0
     with np.errstate(invalid="ignore"):
         np.testing.assert_array_equal(cp.asnumpy(cp.asarray(matrix) @ cp.asarray(vector)), matrix @ vector)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((1, 300), (300, 64)), ((300,), (300, 64)), ((64, 300), (300,)), ((10,), (5, 10, 5)), ((64, 700), (700, 48))],
+)
+def test_sums_of_half_precision_are_rounded_once(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype("float16") for shape in (left, right))
+    exact = np.matmul(a.astype("float64"), b.astype("float64"))
+    unit = np.spacing(np.abs(exact).astype("float16")).astype("float64")
+    assert (np.abs(cp.asnumpy(cp.matmul(cp.asarray(a), cp.asarray(b))) - exact) <= 0.7 * unit).all()

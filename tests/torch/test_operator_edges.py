@@ -41,6 +41,9 @@ CASES: dict[str, tuple[Callable[[], Any], list[Any], str]] = {
         lambda: torch.arange(0.0, -8.000001, -4.0, dtype=torch.int64), [0, -4], "int64"),
     "all of bytes": (lambda: torch.all(t(2, 0, dtype=torch.uint8)), [0], "uint8"),
     "any of bytes": (lambda: t(2, 0, dtype=torch.uint8).any(0, True), [1], "uint8"),
+    "logit of bytes": (lambda: torch.logit(t(0, 5, dtype=torch.uint8)), [-inf, nan], "float32"),
+    "mvlgamma": (lambda: torch.mvlgamma(t(-inf, 3.0), 1), [inf, math.log(2)], "float32"),
+    "vander of bytes": (lambda: torch.linalg.vander(t(200, 2, dtype=torch.uint8), N=2), [1, 200, 1, 2], "int64"),
     "linspace of integers": (lambda: torch.linspace(4.3, -3, 5, dtype=torch.int64), [4, 2, 0, -1, -3], "int64"),
     "logspace of integers": (lambda: torch.logspace(0.5, 2.5, 3, 2.5, dtype=torch.int64), [1, 2, 6], "int64"),
     "diff of order 0": (lambda: torch.diff(torch.arange(3), 0, 0, torch.arange(2)), [0, 1, 2], "int64"),
@@ -102,6 +105,17 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "cov": (lambda: torch.cov(torch.ones(2), fweights=t(1, -1)), RuntimeError, "fweights cannot be negative"),
     "diff": (lambda: torch.diff(torch.ones(3), -1), RuntimeError, "order must be non-negative"),
     "complex": (lambda: torch.complex(torch.ones(2), torch.ones(2).double()), RuntimeError, "one dtype"),
+    "kthvalue": (lambda: torch.kthvalue(t(1, 2), 3), RuntimeError, "out of range"),
+    "masked_fill": (lambda: torch.ones(2).masked_fill(t(True, False), 1j), RuntimeError, "cannot be converted"),
+    "isclose": (lambda: torch.isclose(t(1.0), t(1.0), rtol=-0.5), RuntimeError, "rtol must be greater"),
+    "movedim": (lambda: torch.movedim(torch.ones(2, 3), (0, 1), (0, 0)), RuntimeError, "repeated dim in `destination`"),
+    "movedim of other numbers": (lambda: torch.movedim(torch.ones(2, 3), (0, 1), (0,)), RuntimeError, "same number"),
+    "fliplr": (lambda: torch.fliplr(torch.ones(2)), RuntimeError, "2-d"),
+    "flipud": (lambda: torch.flipud(torch.ones(())), RuntimeError, "1-d"),
+    "narrow": (lambda: torch.narrow(torch.ones(()), 0, 0, 1), RuntimeError, "0-dim"),
+    "index_add": (
+        lambda: torch.zeros(3, 2).index_add(0, t(0, 1), t(1.0, 2.0)), RuntimeError, "source tensor shape must match"),
+    "lgamma in place": (lambda: t(1, 2).lgamma_(), RuntimeError, "can't be cast"),
     "interpolate": (
         lambda: F.interpolate(torch.ones(1, 1, 2, 2).long(), size=3, mode="bilinear"), RuntimeError, "not implemented"),
 }  # fmt: skip
@@ -171,3 +185,31 @@ def test_i0_has_a_derivative() -> None:
     x = t(0.5, -1.0).requires_grad_()
     torch.i0(x).sum().backward()
     np.testing.assert_allclose(x.grad.cpu().numpy(), [0.257894, -0.565159], rtol=1e-5)
+
+
+HALF: dict[str, Callable[[Any, Any], Any]] = {
+    "depthwise convolution": lambda x, w: F.conv2d(x, w[:, :1], groups=4),
+    "convolution in three dimensions": lambda x, w: F.conv3d(x[:, None], w[:1, :1, None]),
+    "transposed convolution": lambda x, w: F.conv_transpose2d(x, w, stride=2),
+    "transposed depthwise convolution": lambda x, w: F.conv_transpose2d(x, w[:, :1], groups=4),
+    "average pooling": lambda x, w: F.avg_pool2d(x, 5, 1, 2),
+    "adaptive average pooling": lambda x, w: F.adaptive_avg_pool2d(x, (3, 5)),
+    "p-norm pooling": lambda x, w: F.lp_pool2d(x.abs() + 30, 4.0, 3),
+    "bilinear": lambda x, w: F.interpolate(x, size=(13, 7), mode="bilinear"),
+    "bicubic": lambda x, w: F.interpolate(x, size=(13, 7), mode="bicubic"),
+    "norm": lambda x, w: torch.linalg.vector_norm(x * 100, 3.0, dim=1),
+    "logcumsumexp": lambda x, w: torch.logcumsumexp(x, 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", HALF)
+def test_half_precision_is_rounded_once(name: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, w = (torch.tensor(rng.standard_normal(shape), dtype=dtype) for shape in ((2, 4, 9, 11), (4, 4, 3, 3)))
+    if name == "norm":
+        x = (x * 100).to(dtype) / 100  # such that the function's own argument is exact
+    got, exact = HALF[name](x, w), HALF[name](x.double(), w.double())
+    assert got.dtype == dtype
+    unit = torch.finfo(dtype).eps
+    np.testing.assert_allclose(got.double().cpu().numpy(), exact.cpu().numpy(), rtol=0.6 * unit, atol=0.3 * unit)

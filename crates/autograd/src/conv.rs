@@ -107,9 +107,7 @@ fn convolve(part: Part, a: &Tensor, b: &Tensor, geometry: &Arc<Geometry>) -> Res
             let (a, b) = (convolution.aligned(&x)?, convolution.aligned(&y)?);
             convolution.engine.routine(routine, &[&a, &b], geometry.dtype, &shape)?
         }
-        (_, Part::Output) => convolution.forward(&x, &y)?,
-        (_, Part::Input) => convolution.to_input(&x, &y)?,
-        (_, Part::Weight) => convolution.to_weight(&x, &y)?,
+        _ => convolution.composed(part, &x, &y)?,
     };
     let out = match part {
         Part::Weight => convolution.contiguous(out)?,
@@ -177,6 +175,23 @@ fn permuted(a: &Array, order: &[usize]) -> Array {
 impl Convolution<'_> {
     fn rank(&self) -> usize {
         self.geometry.kernel.len()
+    }
+
+    /// Computes a product from windows. Sums of half precision that are not those of a matrix product would round each
+    /// term, so these are computed in float32.
+    fn composed(&self, part: Part, a: &Array, b: &Array) -> Result<Array> {
+        let half = matches!(self.geometry.dtype, DType::F16 | DType::BF16);
+        if half && (part == Part::Input || self.by_kernel_elements(part, a, b)) {
+            let geometry = Geometry { dtype: DType::F32, ..self.geometry.clone() };
+            let wide = Convolution { engine: self.engine, geometry: &geometry };
+            let (a, b) = (self.engine.cast(a, DType::F32)?, self.engine.cast(b, DType::F32)?);
+            return self.engine.cast(&wide.composed(part, &a, &b)?, self.geometry.dtype);
+        }
+        match part {
+            Part::Output => self.forward(a, b),
+            Part::Input => self.to_input(a, b),
+            Part::Weight => self.to_weight(a, b),
+        }
     }
 
     /// Returns true if a GPU computes the convolution faster with channels last: by tensor cores, whose tiles need a

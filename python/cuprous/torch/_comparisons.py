@@ -235,6 +235,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     >>> torch.isclose(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.1]))
     tensor([ True, False])
     """
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
     if input.dtype_name == other.dtype_name == "bool":
         return _map("equal", input, other)
     near = _map("less_equal", _map("absolute", input - other), _map("add", _map("absolute", other) * rtol, atol))

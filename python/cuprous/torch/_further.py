@@ -48,6 +48,8 @@ def fliplr(input: Tensor) -> Tensor:
     tensor([[2, 1],
             [4, 3]])
     """
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return _joining.flip(input, [1])
 
 
@@ -74,6 +76,8 @@ def flipud(input: Tensor) -> Tensor:
     tensor([[3, 4],
             [1, 2]])
     """
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return _joining.flip(input, [0])
 
 
@@ -538,7 +542,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     tensor([0.0000, 0.6931])
     """
     steps = _ranges.arange(p, dtype=input.dtype, device=input.device)
-    terms = _map("gammaln", input[..., None] - steps / 2)
+    terms = (input[..., None] - steps / 2).lgamma()
     return terms.sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
@@ -591,9 +595,11 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     Tensor
         A tensor of the shape of `output`.
     """
+    dtype = output.dtype if input_dtype is None else input_dtype
+    if output.dtype_name in ("float16", "bfloat16"):  # rounded once
+        grad_output, output = astype(grad_output, "float32"), astype(output, "float32")
     weighted = _map("multiply", grad_output, output)
-    found = weighted - output * weighted.sum(dim, keepdim=True)
-    return found if input_dtype is None else found.to(input_dtype)
+    return (weighted - output * weighted.sum(dim, keepdim=True)).to(dtype)
 
 
 _BOTH = by_name(

@@ -444,7 +444,7 @@ def rows(weight: Tensor, index: Tensor) -> Tensor:
 
 def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callable[..., Tensor], ...]:
     def change(self: Tensor, dim: int, index: Tensor, source: Any, *, alpha: Any = 1) -> Tensor:
-        if name == "index_fill" and isinstance(source, Tensor) and source.requires_grad:
+        if name == "index_fill" and self.ndim and isinstance(source, Tensor) and source.requires_grad:
             # An index that occurs twice counts once for the gradient of the number.
             chosen = _core.t_full([self.dims[wrap_dim(dim, self.ndim)]], False, "bool", self.device_name)
             change(chosen, 0, index, True)
@@ -452,6 +452,11 @@ def _index_writing(name: str, op: str, source: str, result: str) -> tuple[Callab
             masked: Tensor = self.copy_(_core.t_map("where", chosen.reshape(shape), source, self))
             return masked
         _, offsets, shape = _rows(self, dim, index)
+        if op == "add" and self.ndim and source.dims != tuple(shape):
+            raise RuntimeError(
+                "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                f"{list(self.dims)} source.shape = {list(source.dims)}"
+            )
         value = source * wrapped_factor(alpha, self) if alpha != 1 else source
         _scatter(self, offsets, _spread(value, shape, self) if isinstance(value, Tensor) else value, op)
         return self
@@ -550,7 +555,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     Raises
     ------
     RuntimeError
-        For a mask that is not bool, or a value with dimensions.
+        For a mask that is not bool, a value with dimensions, or a complex value for a real tensor.
 
     See Also
     --------
@@ -566,6 +571,8 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError("masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")  # fmt: skip
+    if (value.is_complex() if isinstance(value, Tensor) else isinstance(value, complex)) and not input.is_complex():
+        raise RuntimeError(f"value cannot be converted to type {input.dtype_name} without overflow")
     return _map("where", mask, value, input, dtype=input.dtype_name)
 
 

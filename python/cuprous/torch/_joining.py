@@ -461,6 +461,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    Raises
+    ------
+    RuntimeError
+        For numbers of shifts and of dimensions that differ.
+
     See Also
     --------
     torch.flip, torch.rot90
@@ -474,6 +479,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return roll(ravel(input), shifts, 0).reshape(input.dims)
     shifts = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
     dims = dims if isinstance(dims, (tuple, list)) else (dims,)
+    if len(shifts) != len(dims):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims: {len(dims)}")
     for shift, dim in zip(shifts, dims, strict=True):
         n = input.dims[wrap_dim(dim, input.ndim)]
         by = shift % n if n else 0

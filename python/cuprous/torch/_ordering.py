@@ -158,6 +158,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> val
     >>> torch.kthvalue(torch.tensor([3, 1, 2]), 2).values
     tensor(2)
     """
+    if not 1 <= k <= (input.dims[dim] if input.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension")
     if not input.ndim:
         return only(input)
     return picked(input, argsort(input, dim).narrow(dim, k - 1, 1), dim, keepdim)

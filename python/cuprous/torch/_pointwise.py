@@ -142,7 +142,24 @@ def _with_complex(record: Callable[..., Tensor], formula: Callable[[Tensor], Ten
 
 #: Functions of which PyTorch's rules for NaN or infinite numbers differ from the row's.
 _FORMULAS: dict[str, Callable[..., Tensor]] = {"frac": _frac, "heaviside": _heaviside, "lgamma": _lgamma}
+#: Functions of floats whose row keeps integers.
+_IN_FLOATS = ("angle", "reciprocal")
 _OWN_RULES = {*_FORMULAS, "sgn", "sign"}
+
+
+def _replaced(input: Tensor, result: Tensor) -> Tensor:
+    """Returns a tensor after it was overwritten.
+
+    Raises
+    ------
+    RuntimeError
+        If the result is not of a kind that it can hold.
+    """
+    if result.is_floating_point() and not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"result type {result.dtype_name} can't be cast to the desired output type {input.dtype_name}"
+        )
+    return input.copy_(result)
 
 
 def _recorder(name: str) -> Callable[..., Tensor]:
@@ -158,7 +175,7 @@ def _recorder(name: str) -> Callable[..., Tensor]:
         return _FORMULAS[name]
     if name == "i0":
         return _i0(record)
-    return _in_floats(record) if name in ("angle", "reciprocal") else record
+    return _in_floats(record) if name in _IN_FLOATS else record
 
 
 def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor], Callable[..., Tensor]]:
@@ -171,8 +188,8 @@ def _unary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., Te
         return record(row, self)
 
     def in_place(input: Tensor) -> Tensor:  # `input`, because it is a function of `torch` as well
-        if name in _OWN_RULES:
-            return input.copy_(record(row, input))
+        if name in _OWN_RULES or (name in _IN_FLOATS and not input.is_floating_point()):
+            return _replaced(input, record(row, input))
         _overwrite(row, input)
         return input
 
@@ -190,7 +207,7 @@ def _binary(name: str, row: str) -> tuple[Callable[..., Tensor], Callable[..., T
 
     def in_place(input: Tensor, other: Any) -> Tensor:
         if name in _OWN_RULES:
-            return input.copy_(record(row, input, other))
+            return _replaced(input, record(row, input, other))
         _overwrite(row, input, other)
         return input
 
@@ -372,7 +389,8 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     >>> torch.logit(torch.tensor([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-    x = input if eps is None else clamp(input, eps, 1 - eps)
+    x = input if input.is_floating_point() or input.is_complex() else astype(input, _core.t_default_dtype())
+    x = x if eps is None else clamp(x, eps, 1 - eps)
     return write_out(out, _map("log", _map("divide", x, _map("subtract", 1, x))))
 
 

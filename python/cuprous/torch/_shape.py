@@ -453,6 +453,8 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     >>> torch.narrow(torch.arange(5), 0, 1, 3)
     tensor([1, 2, 3])
     """
+    if not input.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, input.ndim)
     n = input.dims[dim]
     start = operator.index(start)
@@ -511,6 +513,11 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     Tensor
         A tensor on the same memory.
 
+    Raises
+    ------
+    RuntimeError
+        For numbers of dimensions that differ, or a dimension that is named twice.
+
     See Also
     --------
     torch.permute, torch.transpose
@@ -522,6 +529,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """
     a = [wrap_dim(d, input.ndim) for d in (source if isinstance(source, (tuple, list)) else (source,))]
     b = [wrap_dim(d, input.ndim) for d in (destination if isinstance(destination, (tuple, list)) else (destination,))]
+    if len(a) != len(b):
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({source} dims) should contain the "
+                           f"same number of dims as destination ({destination} dims)")  # fmt: skip
+    for name, given, dims in (("source", source, a), ("destination", destination, b)):
+        if len(set(dims)) < len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
     order = [k for k in range(input.ndim) if k not in a]
     for position, dim in sorted(zip(b, a, strict=True)):
         order.insert(position, dim)

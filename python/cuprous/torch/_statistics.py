@@ -514,6 +514,11 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     Tensor
         A tensor of the shape of `input`.
 
+    Raises
+    ------
+    RuntimeError
+        For fewer than two dimensions.
+
     See Also
     --------
     torch.norm, torch.linalg.vector_norm
@@ -524,6 +529,8 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.3000, 0.4000]])
     """
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     axis = wrap_dim(dim, input.ndim)
     norms = _reductions.norm(input, p, [k for k in range(input.ndim) if k != axis], True)
     factor = _map("where", _map("greater", norms, maxnorm), _map("divide", maxnorm, norms + 1e-7), 1)

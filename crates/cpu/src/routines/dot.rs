@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use cuprous_core::interrupt::Token;
 use cuprous_core::{DType, Error, Fun, Result};
-use gemm::{Parallelism, c32, c64, f16, gemm};
+use gemm::{Parallelism, c32, c64, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -77,11 +77,12 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
     // SAFETY: in all arms, the views are in memory and the shapes fit.
     unsafe {
         match dtype {
-            DType::F16 | DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
+            DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
                 let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out), sum };
                 batches(&a, &b, &out, shape);
             }
-            DType::BF16 => {
+            // The library adds up some products of float16 in float16.
+            DType::F16 | DType::BF16 => {
                 let wide = |v: View| -> Result<Block> {
                     let block = Block::new(v.layout.size as usize * 4)?;
                     gather(v, DType::F32, block.as_ptr())?;
@@ -95,7 +96,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
                     float_product(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
                 }
-                if let Some(cast) = map(Fun::Cast, &[DType::F32], DType::BF16) {
+                if let Some(cast) = map(Fun::Cast, &[DType::F32], dtype) {
                     let null = std::ptr::null();
                     cast(&MapArgs { n: total, out: out.origin(), args: [wc.as_ptr(), null, null], step: [1, 0, 0] });
                 }
@@ -205,7 +206,6 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
     // SAFETY: by this function's contract.
     unsafe {
         match dtype {
-            DType::F16 => gemm_as!(f16, f16::ONE, f16::from_f64(re)),
             DType::F32 => gemm_as!(f32, 1.0, re as f32),
             DType::F64 => gemm_as!(f64, 1.0, re),
             DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),

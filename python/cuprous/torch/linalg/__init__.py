@@ -170,6 +170,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1, 3, 9]])
     """
     x = x if x.ndim else x.reshape(1)
+    if not (x.is_floating_point() or x.is_complex()):
+        x = x.long()
     n = x.dims[-1] if N is None else N
     powers = [x * 0 + 1]
     for _ in range(1, n):

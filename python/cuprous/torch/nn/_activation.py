@@ -93,6 +93,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     Tensor
         A tensor of the shape and dtype of `input`.
 
+    Raises
+    ------
+    ValueError
+        If `min_val` is greater than `max_val`.
+
     See Also
     --------
     torch.nn.functional.tanh, torch.nn.functional.relu6
@@ -102,6 +107,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     >>> F.hardtanh(torch.tensor([-3.0, 0.5, 3.0]))
     tensor([-1.0000,  0.5000,  1.0000])
     """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
     if not input.is_floating_point():
         min_val, max_val = int(min_val), int(max_val)
     low = _map("where", _map("less_equal", input, min_val), min_val, input)

@@ -159,7 +159,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} ")  # fmt: skip
-    loss = _hinge(margin - target * (input1 - input2))
+    loss = _hinge(float(margin) - target * (input1 - input2))
     return reduced(loss, legacy(size_average, reduce, reduction))
 
 

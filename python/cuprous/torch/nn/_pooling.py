@@ -13,6 +13,7 @@ from cuprous._common.arguments import spread
 from cuprous._common.naming import named
 from cuprous._core import Tensor
 from cuprous.torch import _extremes, _indexing, _joining, _reductions
+from cuprous.torch._args import astype
 from cuprous.torch._creation import tensor
 from cuprous.torch._info import iinfo
 from cuprous.torch.autograd import Function
@@ -298,6 +299,11 @@ def _divisor(x: Tensor, windows: Windows, include: bool) -> Any:
     return reduce(operator.mul, factors)
 
 
+def _in_single(x: Tensor) -> Tensor:
+    """Returns half precision as float32, in which sums are computed and rounded once."""
+    return _core.t_cast(x, "float32") if x.dtype_name in ("float16", "bfloat16") else x
+
+
 def _avg_pool(rank: int) -> Callable[..., Tensor]:
     name = f"avg_pool{rank}d"
 
@@ -309,8 +315,9 @@ def _avg_pool(rank: int) -> Callable[..., Tensor]:
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         windows = _windows(name, x, rank, kernel_size, stride, padding, 1, ceil_mode)
-        by = _divisor(x, windows, count_include_pad) if divisor_override is None else divisor_override
-        y = _map("divide", _sums(x, windows), by)
+        wide = _in_single(x)
+        by = _divisor(wide, windows, count_include_pad) if divisor_override is None else divisor_override
+        y = astype(_map("divide", _sums(wide, windows), by), x.dtype_name)
         return y if was_batched else y.squeeze(0)
 
     doc = f"""Returns the mean of each window over the last {rank} dimension{"s" if rank > 1 else ""}.
@@ -371,11 +378,11 @@ def _lp_pool(rank: int) -> Callable[..., Tensor]:
 
     def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None,
                 ceil_mode: bool = False) -> Tensor:  # fmt: skip
-        means = mean(_map("power", input, norm_type), kernel_size, stride, 0, ceil_mode)
+        means = mean(_map("power", _in_single(input), norm_type), kernel_size, stride, 0, ceil_mode)
         # The root of the magnitude, with the sign of the sum. PyTorch's formula is sign(x) * relu(|x|).
         signed = _map("multiply", _map("sign", means), _map("absolute", means))
         sums = _map("multiply", signed, math.prod(_numbers(name, "kernel_size", kernel_size, rank)))
-        return _map("power", sums, 1.0 / norm_type)
+        return astype(_map("power", sums, 1.0 / norm_type), input.dtype_name)
 
     doc = f"""Returns the p-norm `(Σ x**p)**(1/p)` of each window over the last {rank} dimension{"s" * (rank > 1)}.
 
@@ -474,10 +481,10 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
         sizes = _targets(name, x, rank, output_size)
         even = _equal_windows(x, sizes)
         if even is not None:
-            y = x.clone() if even.size == 1 else _map("divide", _sums(x, even), even.size)
+            y = x.clone() if even.size == 1 else _map("divide", _sums(_in_single(x), even), even.size)
         else:
             # The mean over a window is the mean over one axis of the means over the others.
-            y = x
+            y = _in_single(x)
             for k in range(rank):
                 dim = x.ndim - rank + k
                 if sizes[k] > x.dims[dim]:
@@ -489,6 +496,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Tensor]:
                     _reductions.mean(y.narrow(dim, a, b - a), dim, True) for a, b in _bounds(x.dims[dim], sizes[k])
                 ]
                 y = _joining.cat(parts, dim) if parts else y.narrow(dim, 0, 0)
+        y = astype(y, x.dtype_name)
         return y if was_batched else y.squeeze(0)
 
     doc = f"""Returns the means of a given number of windows over the last {rank} dimension{"s" if rank > 1 else ""}.

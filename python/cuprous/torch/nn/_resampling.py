@@ -114,6 +114,10 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
         floats = _core.t_cast(input, "float32")
         exact = interpolate(floats, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
         return _core.t_cast(clamp(_map("floor", exact + 0.5), 0, 255), "uint8")
+    if not mode.startswith(("nearest", "area")) and input.dtype_name in ("float16", "bfloat16"):  # rounded once
+        wide = _core.t_cast(input, "float32")
+        exact = interpolate(wide, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+        return _core.t_cast(exact, input.dtype_name)
     if mode == "area":
         return getattr(_pooling, f"adaptive_avg_pool{n}d")(input, new)
     if old != new and not mode.startswith("nearest") and not antialias:
