@@ -91,20 +91,21 @@ def test_a_gpu_without_float64() -> None:
 
 def test_lists_name_their_sources() -> None:
     lists = json.loads(command("estimate", "--list", "--json").stdout)
-    assert (len(lists["gpus"]), len(lists["cpus"])) == (61, 8)
+    assert (len(lists["gpus"]), len(lists["cpus"])) == (74, 8)
     for row in lists["gpus"] + lists["cpus"]:
         assert all(figure["address"].startswith("https://") for figure in row["figures"]), row["name"]
     text = command("estimate", "--list").stdout
     assert "H200 SXM" in text
     marked = [line.split("  ")[0] for line in text.splitlines() if line.endswith("*")]
-    others = ["Intel Max 1550", "Intel Arc B580"]
+    others = ["Intel Max 1550", "Intel Arc B580", "Intel Arc B570"]
     narrow = ["Intel Arc A380", "Intel Arc A750", "Intel Arc A770"]
     narrow += ["Apple M1 Max", "Apple M1 Ultra 48-core", "Apple M2 Ultra 76-core"]
     narrow += ["Apple M3 Max 40-core", "Apple M3 Ultra 80-core", "Apple M4 Max 40-core"]
     assert marked == ["GTX 1080", "V100 SXM2", "V100 PCIe", *others, *narrow]
     assert [line[:23].rstrip() for line in text.splitlines() if line[23:33].strip() == "-"] == narrow
-    uncompiled = ["MI355X", "RX 7600", "RX 7800 XT"]
-    amd = ["MI250X", "MI300X", "MI325X", *uncompiled, "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
+    uncompiled = ["MI355X", "RX 7600 XT", "RX 7600", "RX 7700 XT", "RX 7800 XT", "RX 9060 XT"]
+    amd = ["MI250X", "MI300X", "MI325X", *uncompiled[:-1], "RX 7900 XTX", "RX 7900 XT", "RX 7900 GRE"]
+    amd += [uncompiled[-1], "RX 9070 XT", "RX 9070"]
     assert [line.split("  ")[0] for line in text.splitlines() if line.endswith("+")] == amd
     remarks = {row["name"]: row.get("remark") for row in lists["gpus"]}
     assert [name for name, remark in remarks.items() if remark and "not yet run on AMD" in remark] == [

@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn tables_are_whole() {
-        assert_eq!((gpus().len(), cpus().len()), (61, 8));
+        assert_eq!((gpus().len(), cpus().len()), (74, 8));
         for gpu in gpus() {
             // A dense peak above the sum of its parts would be one with sparsity.
             let half = gpu.half.map_or(0.0, |f| f.value);
@@ -436,12 +436,15 @@ mod tests {
                 .collect()
         };
         assert_eq!(with("too old"), ["GTX 1080", "V100 SXM2", "V100 PCIe"]);
-        assert_eq!(with("not supported").len(), 11);
+        assert_eq!(with("not supported").len(), 12);
         assert_eq!(
             with("compiled for and simulated"),
-            ["MI250X", "MI300X", "MI325X", "RX 7900 XTX", "RX 7900 XT", "RX 9070 XT"]
+            ["MI250X", "MI300X", "MI325X", "RX 7900 XTX", "RX 7900 XT", "RX 7900 GRE", "RX 9070 XT", "RX 9070"]
         );
-        assert_eq!(with("not yet compiled for"), ["MI355X", "RX 7600", "RX 7800 XT"]);
+        assert_eq!(
+            with("not yet compiled for"),
+            ["MI355X", "RX 7600 XT", "RX 7600", "RX 7700 XT", "RX 7800 XT", "RX 9060 XT"]
+        );
         for gpu in gpus() {
             assert_eq!(gpu.is_supported(), gpu.remark().is_none_or(|text| text.contains("AMD")), "{}", gpu.name);
         }
@@ -483,7 +486,7 @@ mod tests {
         // Several, or none.
         assert_eq!((name("rtx"), name("a100"), name("h100"), name("3080 ti")), (None, None, None, None));
         assert_eq!(candidates(gpus(), |g| g.name, "h100").len(), 2);
-        assert_eq!(candidates(gpus(), |g| g.name, "rtx").len(), 27);
+        assert_eq!(candidates(gpus(), |g| g.name, "rtx").len(), 34);
         assert_eq!(name(""), None);
         assert_eq!(find(cpus(), |c| c.name, "9654").map(|c| c.name), Some("EPYC 9654"));
     }
