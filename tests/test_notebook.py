@@ -121,6 +121,12 @@ def test_estimates_show_the_answer_its_range_and_the_kernels() -> None:
         assert all(operation in text for operation in step.name.split(", "))
 
 
+def test_the_bar_of_the_gpu_names_what_bounds_it_with_its_copies() -> None:
+    estimate = cp.estimate(work, cp.ones((300, 300)), device="H200")
+    assert (estimate.gpu.bound, estimate.bound) == ("launches", "copies")
+    assert "bound by copies" in shown(estimate) and "Copies" in estimate.sentence
+
+
 def test_ratios_are_written_as_in_sentences() -> None:
     for rate in ("3.1 GFLOPS", "700 GFLOPS", "20 TFLOPS", "190 TFLOPS", "5 PFLOPS"):
         found = cp.estimate_simple("1 TFLOP", cpu_rate="1 TFLOPS", gpu_rate=rate, bandwidth="1 GB/s", startup="0 s")

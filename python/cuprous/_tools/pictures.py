@@ -93,7 +93,8 @@ def estimate_bars(estimate: Estimate) -> list[tuple[str, Parts, str]]:
             source = "measured rates" if on.measured else "rates on paper"
             label, color = ("CPU", GRAY) if on is estimate.cpu else ("GPU: compute", BLUE)
             parts = (("GPU: copies", copies, ORANGE), (label, max(whole - copies, 0.0), color))
-            bars.append((on.name, parts, f"bound by {on.bound} ({source})"))
+            bound = on.bound if on is estimate.cpu else estimate.bound  # the GPU's bar has the copies too
+            bars.append((on.name, parts, f"bound by {bound} ({source})"))
     return bars
 
 

@@ -26,7 +26,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-o", "--output", metavar="FILE", action="append", default=[],
                         help="write the timeline (FILE.json, for `cuprous serve --profile FILE.json` and "
-                             "ui.perfetto.dev) or the flame graph (FILE.svg); may be given twice")  # fmt: skip
+                             "ui.perfetto.dev) or the flame graph (FILE.svg); may be given twice "
+                             "(default: neither)")  # fmt: skip
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="lines in the table (default: 20)")
     parser.add_argument("--sort-by", default="time", metavar="COLUMN",
                         help="time, device_time, launches, bytes_in, bytes_out, wait_time, plan_time, or "

@@ -310,7 +310,7 @@ def estimate_scaling(
         notes.append(f"between hosts: {_core.quantity(between.rate, 'B/s')}, not measured here: {between.source}")
     if notes:
         notes.append(_MEASURED)
-    return ScalingEstimate(seconds, sum(sizes) + late, tuple(rows), tuple(notes), _sentence(rows))
+    return ScalingEstimate(seconds, float(round(sum(sizes) + late)), tuple(rows), tuple(notes), _sentence(rows))
 
 
 def _sentence(rows: Sequence[Scaling]) -> str:
@@ -342,7 +342,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--step", required=True, metavar="TIME", help="time of a training step on one GPU, as 27.3ms")
     parser.add_argument("--gradients", required=True, metavar="BYTES", help="gradients that a step averages, as 343MB")
     parser.add_argument("--last", default=0.0, metavar="BYTES",
-                        help="further gradients, complete only at the end of the backward pass, as 154MB")  # fmt: skip
+                        help="further gradients, complete only at the end of the backward pass, as 154MB "
+                             "(default: 0)")  # fmt: skip
     parser.add_argument(
         "--gpus", type=numbers, default=[2, 4, 8], metavar="N,N", help="GPUs of a host (default: 2,4,8)"
     )

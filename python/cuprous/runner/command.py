@@ -29,9 +29,9 @@ def names(text: str) -> list[str]:
 def add_bind_options(parser: argparse.ArgumentParser) -> None:
     """Adds `--bind` and `--keep`."""
     parser.add_argument("--bind", type=names, default=[], metavar="NAMES",
-                        help="packages to bind beside the default ones, such as numpy")  # fmt: skip
+                        help="packages to bind beside the default ones, such as numpy (default: none)")  # fmt: skip
     parser.add_argument("--keep", type=names, default=[], metavar="NAMES",
-                        help=f"packages to leave as they are, of {', '.join(PACKAGES)}")  # fmt: skip
+                        help=f"packages to leave as they are, of {', '.join(PACKAGES)} (default: none)")  # fmt: skip
 
 
 def _parser() -> argparse.ArgumentParser:

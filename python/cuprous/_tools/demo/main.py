@@ -76,9 +76,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         prog="cuprous demo", description="Well-known workloads: NumPy beside Cuprous on this machine's CPU and GPU."
     )
     parser.add_argument("--quick", action="store_true", help="small sizes: seconds in place of a minute or two")
-    parser.add_argument("--only", metavar="NAMES", help="rows to run, such as matmul,options")
+    parser.add_argument("--only", metavar="NAMES", help="rows to run, such as matmul,options (default: all)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--plot", metavar="FILE.svg", help="write a picture as well")
+    parser.add_argument("--plot", metavar="FILE.svg", help="write a picture as well (default: none)")
     return parser.parse_args(argv)
 
 
