@@ -86,6 +86,8 @@ def test_the_answer_stays_in_sight_on_a_phone(page: Browser) -> None:
         assert 0 <= top < bottom <= height, field
     page.run("document.getElementById('glance').click()")
     page.until("document.getElementById('speedup').getBoundingClientRect().top < innerHeight / 2")
+    page.run("document.getElementById('example-matrix').click()")  # not by the simple formula: with a range
+    page.until("/^[0-9.]+x [(][0-9.]+x to [0-9.]+x[)] · CPU /.test(document.getElementById('glance').textContent)")
 
 
 def test_without_scripts_the_page_names_the_commands(page: Browser, server: Server) -> None:

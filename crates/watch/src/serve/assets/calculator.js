@@ -110,7 +110,9 @@ function show(e) {
     ? `between ${e.range_words[0]} and ${e.range_words[1]}, depending on how good the code is`
     : "by the simple formula, from the throughputs given";
   $("sentence").textContent = e.sentence;
-  $("glance").replaceChildren(html("b", e.factor), ` · CPU ${e.words[0]} · GPU ${e.words[1]}`, html("span", ": go to the answer", "hidden"));
+  const range = e.range_words ? ` (${e.range_words[0]} to ${e.range_words[1]})` : "";
+  const times = html("span", `CPU ${e.words[0]} · GPU ${e.words[1]}`, "whole");
+  $("glance").replaceChildren(html("b", e.factor), `${range} · `, times, html("span", ": go to the answer", "hidden"));
   [$("cpu-time").textContent, $("gpu-time").textContent, $("latency").textContent] = e.words;
   $("figures").textContent = `Figures of the CPU: ${e.figures[0]}. Figures of the GPU: ${e.figures[1]}.`;
   draw();
