@@ -100,14 +100,17 @@ def tables(module: ModuleType) -> dict[str, str]:
     return {name: (module.__name__ + home if home.startswith(".") else home) for name, home in of.items()}
 
 
-def _constructor(cls: type, imports: set[str]) -> str:
-    """Returns the body of a class that is made when it is used: its constructor, if it has one of its own."""
+def _body(cls: type, imports: set[str], taken: set[str]) -> str:
+    """Returns the body of a class that is created at run time: its constructor and the `forward` of a layer."""
+    lines = []
     given = inspect.signature(cls).parameters.values() if "__signature__" in vars(cls) else ()
-    if "__init__" not in vars(cls) or not given:
-        return " ..."
-    imports.add("from typing import Any")
-    parameters = [f"{p.name}: Any" + ("" if p.default is p.empty else " = ...") for p in given]
-    return f"\n    def __init__({', '.join(['self', *parameters])}) -> None: ..."
+    if "__init__" in vars(cls) and given:
+        imports.add("from typing import Any")
+        parameters = [f"{p.name}: Any" + ("" if p.default is p.empty else " = ...") for p in given]
+        lines.append(f"    def __init__({', '.join(['self', *parameters])}) -> None: ...")
+    if inspect.isfunction(forward := vars(cls).get("forward")):
+        lines.append(f"    def forward{signature_of(forward, imports, taken, method=True)}: ...")
+    return "\n" + "\n".join(lines) if lines else " ..."
 
 
 def _is_call(node: ast.AST) -> bool:
@@ -160,7 +163,7 @@ def line(module: ModuleType, name: str, imports: set[str], taken: set[str]) -> s
                 imports.add(f"from {cls.__module__} import {cls.__name__}")
                 if cls is value:
                     return f"{name} = {cls.__name__}"
-                return f"class {name}({cls.__name__}):{_constructor(value, imports)}"
+                return f"class {name}({cls.__name__}):{_body(value, imports, taken)}"
         return f"class {name}: ..."
     kind = type(value)
     if kind.__module__ == "builtins":

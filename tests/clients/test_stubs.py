@@ -28,7 +28,6 @@ DIFFERENCES = {
     r"_core_\w+ failed to import": "parts of the stub of `_core`",
     r"TensorBase\.__r?(pow|repr|str)__ ": "`mod` is refused; `prefix` is how `repr` calls itself",
     r"(torch|TensorBase)\.(max|min|median|nanmedian|size|stride) is inconsistent": "overloads by their arguments",
-    r"nn\.\w[\w.]*\.forward is .*(input|args)\"$": "activations are made of the functions of `nn.functional`",
     r"modules\.dropout\.\w+\.function ": "the function of a layer is an attribute of its class",
     r"disjoint_base": "older type checkers do not know the decorator",
     r"pycuda\.driver\.Function\.\w+ is read-only": "properties that a function creates",

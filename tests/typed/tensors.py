@@ -42,8 +42,7 @@ class Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Adds a perceptron's output to the input."""
         hidden = F.gelu(self.first(self.norm(x)))
-        out: Tensor = x + self.dropout(self.second(hidden))
-        return out
+        return x + self.dropout(self.second(hidden))
 
 
 class Network(nn.Module):

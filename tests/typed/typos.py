@@ -54,6 +54,9 @@ def tensors(x: torch.Tensor) -> None:
     x.view(2).to("cpu").mean().detech()  # wrong
     nn.Linear(2)  # wrong
     x.max(dim=0).valuse  # wrong
+    nn.Linear(2, 2)(x).backwrd()  # wrong
+    nn.MSELoss()(x, nn.ReLU()(x)).itm()  # wrong
+    nn.Linear(2, 2)(2.0)  # wrong
 
 
 @cuda.jit

@@ -99,7 +99,7 @@ class MultiheadAttention(Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
                 need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
-                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+                is_causal: bool = False) -> tuple[Tensor, Any]:  # fmt: skip
         """Returns the outputs and the weights.
 
         Parameters

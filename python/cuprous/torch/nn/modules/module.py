@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast
 
 from cuprous import _core
 from cuprous._core import Tensor
@@ -18,6 +18,14 @@ from cuprous.torch.nn.parameter import Buffer, Parameter
 
 M = TypeVar("M", bound="Module")
 FN = TypeVar("FN", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+
+
+class _Forwards(Protocol[P, R]):
+    """What has a `forward`. Type checkers know from it what calling a module takes and returns."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
 
 def names_layer(forward: FN) -> FN:
@@ -120,11 +128,17 @@ class Module(State, Hooks):
         """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Calls `forward`, with the hooks before and after it."""
-        if not self._hooked:
-            return self.forward(*args, **kwargs)
-        return self._with_hooks(args, kwargs)
+    if TYPE_CHECKING:
+
+        def __call__(self: _Forwards[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Calls `forward`, with the hooks before and after it."""
+            if not self._hooked:
+                return self.forward(*args, **kwargs)
+            return self._with_hooks(args, kwargs)
 
     # --- attributes
     def __getattr__(self, name: str) -> Any:
