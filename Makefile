@@ -11,7 +11,8 @@
 #   make fuzz-ranks  random collectives of 2 to 4 processes against NumPy, and failures of ranks (SEQUENCES=1000 FAULTS=200)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
 #   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
-#   make oracle     values, gradients and losses against PyTorch itself, which is installed into .torch if it is nowhere
+#   make oracle     values, gradients, losses and PyTorch's samples of operators against PyTorch itself, which is installed
+#                   into .torch if it is nowhere
 #   make peers      NumPy's, CuPy's, Numba's, PyCUDA's and Keras's own tests with our arrays (ARGS="numpy --only linalg")
 #   make lint       formats, lints and types alone
 #   make test-clients  einops, dask, xarray, SciPy, scikit-learn and others with our arrays (part of test)
@@ -172,7 +173,7 @@ bench: $(BENCH_READY)
 TORCH_READY = $(if $(filter $(abspath .torch)/%,$(TORCH)),.torch/.installed)
 .torch/.installed:
 	$(PYTHON) -m venv .torch
-	.torch/bin/python -m pip install --quiet torch==2.11.* numpy
+	.torch/bin/python -m pip install --quiet torch==2.11.* numpy ml_dtypes expecttest
 	touch $@
 
 bench-learning: $(READY) $(TORCH_READY)
@@ -184,6 +185,8 @@ bench-several: $(READY) $(TORCH_READY)
 oracle: $(READY) $(TORCH_READY)
 	$(TORCH) -m tests.torch.make_golden build/oracle/golden.json
 	$(ENV) CUPROUS_GOLDEN=build/oracle $(PY) -m pytest tests/torch/test_golden.py tests/torch/test_layers.py -k as_pytorch
+	$(TORCH) -m tests.torch.operators.record build/oracle/operators
+	$(ENV) $(PY) -m tests.torch.operators.compare build/oracle/operators
 	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) $(ARGS)
 	$(ENV) $(PY) examples/learning/compare.py --torch-python $(TORCH) --double $(ARGS)
 

@@ -89,4 +89,5 @@ def test_sums_of_half_precision_are_rounded_once(left: tuple[int, ...], right: t
     a, b = (rng.standard_normal(shape).astype("float16") for shape in (left, right))
     exact = np.matmul(a.astype("float64"), b.astype("float64"))
     unit = np.spacing(np.abs(exact).astype("float16")).astype("float64")
-    assert (np.abs(cp.asnumpy(cp.matmul(cp.asarray(a), cp.asarray(b))) - exact) <= 0.7 * unit).all()
+    error = np.abs(cp.asnumpy(cp.matmul(cp.asarray(a), cp.asarray(b))) - exact)
+    assert (error <= 0.6 * unit + 1e-4).all()
