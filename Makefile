@@ -70,7 +70,7 @@ export PYTHONDONTWRITEBYTECODE :=
 export CARGO_TERM_COLOR ?= auto
 
 SOURCES := Cargo.toml Cargo.lock pyproject.toml \
-           $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.cu' -o -name '*.cuh' -o -name '*.h' \))
+           $(shell find crates -type f ! -name '*.md')
 
 ifeq ($(strip $(WHEEL)),)
   PY    := $(abspath $(VENV)/bin/python)

@@ -37,10 +37,15 @@ fn step_of(step: &Step, program: &Program) -> (String, Load) {
     (name, load)
 }
 
-/// Returns the functions of a kernel, the first few by name.
+/// Returns the functions of a kernel, each once, the first few by name.
 fn title(kernel: &Kernel) -> String {
-    const SHOWN: usize = 3;
-    let names: Vec<&str> = kernel.body.iter().filter_map(|t| operation_name(&t.inst)).collect();
+    const SHOWN: usize = 6;
+    let mut names: Vec<&str> = Vec::new();
+    for name in kernel.body.iter().filter_map(|t| operation_name(&t.inst)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     match names.len() {
         0 => "copy".into(),
         n if n <= SHOWN => names.join(", "),

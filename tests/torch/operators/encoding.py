@@ -42,8 +42,9 @@ def encode(torch: Any, x: Any) -> Any:
 
 
 def _encode_tensor(torch: Any, x: Any) -> Any:
-    if x.layout != torch.strided or x.is_quantized or type(x) not in (torch.Tensor, torch.nn.Parameter):
-        raise Unencodable(str(x.layout))
+    plain = x.layout == torch.strided and x.device.type == "cpu" and not x.is_quantized
+    if not plain or type(x) not in (torch.Tensor, torch.nn.Parameter):
+        raise Unencodable(f"{type(x).__name__} {x.layout} on {x.device}")
     x = x.detach().resolve_conj().resolve_neg()
     storage, start = x.untyped_storage(), x.storage_offset()
     whole = storage.nbytes() // x.element_size()

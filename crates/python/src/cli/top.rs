@@ -33,7 +33,7 @@ pub(super) struct Options {
     /// Prints JSON: one object, or with --watch one object per line
     #[arg(long)]
     json: bool,
-    /// Seconds between samples
+    /// Seconds between samples (default: 1)
     #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "once")]
     watch: Option<f64>,
     /// Serves metrics for Prometheus under http://ADDRESS/metrics: a port of this machine, or an address with a port
