@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -288,3 +289,14 @@ def test_reshape_with_copy(order: str) -> None:
                     got = reshaped(cp, x)
                     assert got.shape == want.shape and (a.size == 1 or got.strides == want.strides)
                     assert got.shares_storage(x) == np.shares_memory(want, a)
+
+
+@pytest.mark.parametrize(
+    "blocks", [[1, [2]], [1, []], [[1], 2], [[], 2], [[[1], [2]], [[3, 4]], [5]], [], [[]], [[1], []], [[], [1]]]
+)
+def test_blocks_that_do_not_fit(blocks: list[Any]) -> None:
+    """The text of the error is NumPy's: it names where the depths differ, or which list is empty."""
+    with pytest.raises(ValueError) as expected:
+        np.block(blocks)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
+        cp.block(blocks)

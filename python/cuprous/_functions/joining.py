@@ -348,10 +348,26 @@ def block(arrays: Any) -> ndarray:
            [1., 1., 1.]])
     """
 
-    def depth(x: Any) -> int:
-        return 1 + max((depth(y) for y in x), default=0) if isinstance(x, list) else 0
+    def named(index: tuple[int | None, ...]) -> str:
+        return "arrays" + "".join(f"[{i}]" for i in index if i is not None)
 
-    levels = depth(arrays)
+    def deepest(x: Any, index: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Returns the index of the first innermost element, or with None at its end that of an empty list."""
+        if not isinstance(x, list):
+            return index
+        first: tuple[int | None, ...] = (*index, None)
+        for i, y in enumerate(x):
+            found = deepest(y, (*index, i))
+            if i and len(found) != len(first):
+                raise ValueError(f"List depths are mismatched. First element was at depth {len(first)}, but there is "
+                                 f"an element at depth {len(found)} ({named(found)})")  # fmt: skip
+            first = found if i == 0 or found[-1] is None else first
+        return first
+
+    bottom = deepest(arrays, ())
+    if bottom and bottom[-1] is None:
+        raise ValueError(f"List at {named(bottom)} cannot be empty")
+    levels = len(bottom)
 
     def leaves(x: Any) -> Any:
         return [leaves(y) for y in x] if isinstance(x, list) else array(x)
@@ -364,13 +380,7 @@ def block(arrays: Any) -> ndarray:
 
     def join(x: Any, level: int) -> ndarray:
         if not isinstance(x, list):
-            if level != levels:
-                raise ValueError(f"List depths are mismatched: depth {level} where {levels} was expected")
             return x.reshape((1,) * (ndim - x.ndim) + x.shape)
-        if not x:
-            if level + 1 != levels:
-                raise ValueError(f"List depths are mismatched: depth {level + 1} where {levels} was expected")
-            raise ValueError("List at arrays cannot be empty")
         return concatenate([join(y, level + 1) for y in x], ndim - levels + level)
 
     return join(tree, 0).copy() if levels == 0 else join(tree, 0)
