@@ -84,7 +84,7 @@ _HINTS = {
         scipy.fft._cosines.transform.overwrite_x scipy.fft._spectra.transform.overwrite_x
         scipy.fftpack.fft.overwrite_x scipy.fftpack.ifft.overwrite_x scipy.fftpack.fft2.overwrite_x
         scipy.fftpack.ifft2.overwrite_x scipy.fftpack.fftn.overwrite_x scipy.fftpack.ifftn.overwrite_x
-        scipy.fftpack.rfft.overwrite_x scipy.fftpack.irfft.overwrite_x
+        scipy.fftpack.rfft.overwrite_x scipy.fftpack.irfft.overwrite_x scipy.fftpack._cosines.function.overwrite_x
         scipy.signal._filters.detrend.overwrite_data""",
     "the blocks of another kernel": "scipy.ndimage._distance.distance_transform_edt.block_params",
     "a permission to leave the result unsorted, not an order": "_functions.sets.unique.sorted",

@@ -68,11 +68,12 @@ _add("windows.tukey", ("x",), prefix="signal.")
 # --- fft
 # The combination of infinities depends on the algorithm.
 _add("fft rfft irfft hfft ihfft fftn rfftn irfftn hfftn ihfftn dct dst dstn", "inf", prefix="fft.")
-_add("fft fftn rfft irfft", "inf", prefix="fftpack.")
+_add("fft fftn rfft irfft dct dst dstn", "inf", prefix="fftpack.")
 # For transforms without points, SciPy treats several axes as one.
 _add("irfft2 hfft2", "one by one", prefix="fft.")
 _add("irfftn hfftn", "one", "one by one", prefix="fft.")
 _add("fftshift ifftshift", "scalar", prefix="fft.")  # unpacks the axes
+_add("fftshift ifftshift", "scalar", prefix="fftpack.")
 
 # --- spatial.distance
 _add("canberra chebyshev", "nan", prefix="spatial.distance.")  # skips NaN

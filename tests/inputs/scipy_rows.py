@@ -169,7 +169,8 @@ FFT: dict[str, Call] = {
        for name in ("dct", "dctn", "idct", "idctn", "dst", "dstn", "idst", "idstn")},
     **{f"fft.{name} axis": lambda sp, x, name=name: getattr(sp.fft, name)(x, n=4, axis=0)
        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "dct", "dst")},
-    **plain("fftpack", "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft"),
+    **plain("fftpack", "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft", "dct", "dctn", "idct", "idctn",
+            "dst", "dstn", "idst", "idstn", "fftshift", "ifftshift"),
 }  # fmt: skip
 
 
@@ -360,6 +361,9 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
     "fft.fhtoffset": [(0.1, 0.5), (0.3, -1.2, 0.7, 0.4)],
     "fft.fftfreq": [(5,), (4, 0.5), (0,), ("x",)],
     "fft.rfftfreq": [(5,), (4, 0.5), (0,), ("x",)],
+    "fftpack.next_fast_len": [(7,), (97,), (0,), (-1,), (2.5,), ("x",)],
+    "fftpack.fftfreq": [(5,), (4, 0.5), (0,), ("x",)],
+    "fftpack.rfftfreq": [(5,), (4, 0.5), (0,), (-1,), (2.5,), ("x",)],
     "sparse.eye": [(3,), (2, 3, 1), (0,), (-1,)],
     "sparse.eye_array": [(3,), (2, 3), (-1,)],
     "sparse.identity": [(3,), (-1,)],
@@ -369,6 +373,8 @@ NUMBERS: dict[str, list[tuple[Any, ...]]] = {
 ELSEWHERE = {
     **{f"signal.{name}": "test_waveforms.py" for name in (
         "chirp", "gausspulse", "sawtooth", "square", "sweep_poly", "unit_impulse")},
+    **{f"fftpack.{name}": "test_fftpack.py" for name in (
+        "cc_diff", "cs_diff", "diff", "hilbert", "ihilbert", "itilbert", "sc_diff", "shift", "ss_diff", "tilbert")},
     "fft.get_fft_plan": "test_fft_plans.py", "fftpack.get_fft_plan": "test_fft_plans.py",
     **dict.fromkeys(("fft.get_workers", "fft.set_workers"), "test_fft.py"),
     **dict.fromkeys(("sparse.issparse", "sparse.isspmatrix", "sparse.isspmatrix_coo", "sparse.isspmatrix_csc",
@@ -395,6 +401,9 @@ ELSEWHERE = {
     **{f"spatial.{name}": "test_spatial.py" for name in ("Delaunay", "KDTree", "cKDTree", "distance_matrix")},
     **{f"signal.{name}": "test_orthants.py" for name in (
         "check_COLA", "check_NOLA", "deconvolve", "gauss_spline", "hilbert2", "sepfir2d", "vectorstrength")},
+    **{f"signal.{name}": "test_signal_splines.py" for name in (
+        "cspline1d", "cspline1d_eval", "cspline2d", "cwt", "morlet", "morlet2", "qmf", "qspline1d", "qspline1d_eval",
+        "qspline2d", "ricker", "spline_filter", "symiirorder1", "symiirorder2")},
     **dict.fromkeys(("linalg.fiedler_companion", "stats.boxcox_llf"), "test_orthants.py"),
     **dict.fromkeys(("special.btdtr", "special.btdtri"), "test_special_cupy.py"),  # CuPy's; SciPy has them no more
     "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from cuprous import _core
@@ -11,7 +12,21 @@ from cuprous._functions.joining import concatenate
 from cuprous._functions.manipulation import moveaxis
 from cuprous.fft._plans import Plan, get_fft_plan, given
 from cuprous.fft._transforms import count, fitted, half_to_real, is_complex, real_to_half
-from cuprous.scipy.fft import _spectra
+from cuprous.scipy.fft import _spectra, fftfreq, fftshift, ifftshift
+from cuprous.scipy.fft import next_fast_len as _next_fast_len
+from cuprous.scipy.fftpack import _cosines
+from cuprous.scipy.fftpack._periodic import (
+    cc_diff,
+    cs_diff,
+    diff,
+    hilbert,
+    ihilbert,
+    itilbert,
+    sc_diff,
+    shift,
+    ss_diff,
+    tilbert,
+)
 
 Shape = int | Sequence[int] | None
 Axes = int | Sequence[int] | None
@@ -366,4 +381,78 @@ def irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool 
     return moveaxis(half_to_real(half, (size,), (half.ndim - 1,), False, None), -1, axis)
 
 
-__all__ = ["fft", "fft2", "fftn", "get_fft_plan", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
+def next_fast_len(target: int) -> int:
+    """Returns the least length of a fast transform of real points that is not below a length.
+
+    Parameters
+    ----------
+    target : int
+        The length.
+
+    Returns
+    -------
+    int
+        A product of twos, threes and fives.
+
+    Raises
+    ------
+    ValueError
+        For lengths below one.
+
+    See Also
+    --------
+    scipy.fft.next_fast_len
+
+    Examples
+    --------
+    >>> cp.scipy.fftpack.next_fast_len(97)
+    100
+    """
+    return _next_fast_len(target, True)
+
+
+def rfftfreq(n: int, d: float = 1.0) -> ndarray:
+    """Returns the frequencies of the elements of `rfft`: zero, and the others twice, for real and imaginary parts.
+
+    Parameters
+    ----------
+    n : int
+        The number of points.
+    d : float, default 1.0
+        The distance of the points.
+
+    Returns
+    -------
+    ndarray
+        A vector of n numbers.
+
+    Raises
+    ------
+    ValueError
+        For negative numbers of points.
+    TypeError
+        If `n` is not an integer.
+
+    See Also
+    --------
+    rfft, fftfreq
+
+    Examples
+    --------
+    >>> cp.scipy.fftpack.rfftfreq(5, 0.5)
+    array([0. , 0.4, 0.4, 0.8, 0.8])
+    """
+    n = operator.index(n)
+    if n < 0:
+        raise ValueError(f"n = {n} is not valid. n must be a nonnegative integer.")
+    return (_core.iota((n,), (1,), 1) // 2) / float(n * d) if n else _core.full((0,), 0, "float64")
+
+
+dct, idct, dst, idst = (_cosines.FUNCTIONS[name] for name in ("dct", "idct", "dst", "idst"))
+dctn, idctn, dstn, idstn = (_cosines.FUNCTIONS[name] for name in ("dctn", "idctn", "dstn", "idstn"))
+
+__all__ = [
+    "cc_diff", "cs_diff", "dct", "dctn", "diff", "dst", "dstn", "fft", "fft2", "fftfreq", "fftn", "fftshift",
+    "get_fft_plan", "hilbert", "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ihilbert",
+    "irfft", "itilbert", "next_fast_len", "rfft", "rfftfreq", "sc_diff", "shift", "ss_diff", "tilbert",
+]  # fmt: skip

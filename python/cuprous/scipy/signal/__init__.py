@@ -104,6 +104,17 @@ from cuprous.scipy.signal._responses import (
 )
 from cuprous.scipy.signal._short_time import istft, stft
 from cuprous.scipy.signal._spectral import coherence, csd, periodogram, spectrogram, welch
+from cuprous.scipy.signal._splines import (
+    cspline1d,
+    cspline1d_eval,
+    cspline2d,
+    qspline1d,
+    qspline1d_eval,
+    qspline2d,
+    spline_filter,
+    symiirorder1,
+    symiirorder2,
+)
 from cuprous.scipy.signal._systems import (
     StateSpace,
     TransferFunction,
@@ -122,13 +133,13 @@ from cuprous.scipy.signal._systems import (
     step,
 )
 from cuprous.scipy.signal._waveforms import chirp, gausspulse, sawtooth, square, sweep_poly, unit_impulse
+from cuprous.scipy.signal._wavelets import cwt, morlet, morlet2, qmf, ricker
 from cuprous.scipy.signal.windows import get_window
 
 _ELSEWHERE = "use scipy.signal's on array.get()"
 #: SciPy names that are not supported, each with the nearest alternative.
 ALTERNATIVES = {
     "ShortTimeFFT": "use stft and istft",
-    "cwt": "use fftconvolve with wavelets",
     "find_peaks_cwt": "use find_peaks",
 }
 
@@ -173,6 +184,10 @@ __all__ = [
     "correlate2d",
     "correlation_lags",
     "csd",
+    "cspline1d",
+    "cspline1d_eval",
+    "cspline2d",
+    "cwt",
     "czt",
     "czt_points",
     "dbode",
@@ -237,6 +252,8 @@ __all__ = [
     "medfilt",
     "medfilt2d",
     "minimum_phase",
+    "morlet",
+    "morlet2",
     "normalize",
     "oaconvolve",
     "order_filter",
@@ -244,10 +261,15 @@ __all__ = [
     "peak_widths",
     "periodogram",
     "place_poles",
+    "qmf",
+    "qspline1d",
+    "qspline1d_eval",
+    "qspline2d",
     "resample",
     "resample_poly",
     "residue",
     "residuez",
+    "ricker",
     "savgol_coeffs",
     "savgol_filter",
     "sawtooth",
@@ -259,12 +281,15 @@ __all__ = [
     "sosfiltfilt",
     "sosfreqz",
     "spectrogram",
+    "spline_filter",
     "square",
     "ss2tf",
     "ss2zpk",
     "step",
     "stft",
     "sweep_poly",
+    "symiirorder1",
+    "symiirorder2",
     "tf2sos",
     "tf2ss",
     "tf2zpk",
@@ -279,4 +304,4 @@ __all__ = [
     "zpk2sos",
     "zpk2ss",
     "zpk2tf",
-]  # fmt: skip
+]

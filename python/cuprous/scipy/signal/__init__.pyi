@@ -118,6 +118,15 @@ from cuprous.scipy.signal._spectral import csd as csd
 from cuprous.scipy.signal._spectral import periodogram as periodogram
 from cuprous.scipy.signal._spectral import spectrogram as spectrogram
 from cuprous.scipy.signal._spectral import welch as welch
+from cuprous.scipy.signal._splines import cspline1d as cspline1d
+from cuprous.scipy.signal._splines import cspline1d_eval as cspline1d_eval
+from cuprous.scipy.signal._splines import cspline2d as cspline2d
+from cuprous.scipy.signal._splines import qspline1d as qspline1d
+from cuprous.scipy.signal._splines import qspline1d_eval as qspline1d_eval
+from cuprous.scipy.signal._splines import qspline2d as qspline2d
+from cuprous.scipy.signal._splines import spline_filter as spline_filter
+from cuprous.scipy.signal._splines import symiirorder1 as symiirorder1
+from cuprous.scipy.signal._splines import symiirorder2 as symiirorder2
 from cuprous.scipy.signal._systems import StateSpace as StateSpace
 from cuprous.scipy.signal._systems import TransferFunction as TransferFunction
 from cuprous.scipy.signal._systems import ZerosPolesGain as ZerosPolesGain
@@ -139,6 +148,11 @@ from cuprous.scipy.signal._waveforms import sawtooth as sawtooth
 from cuprous.scipy.signal._waveforms import square as square
 from cuprous.scipy.signal._waveforms import sweep_poly as sweep_poly
 from cuprous.scipy.signal._waveforms import unit_impulse as unit_impulse
+from cuprous.scipy.signal._wavelets import cwt as cwt
+from cuprous.scipy.signal._wavelets import morlet as morlet
+from cuprous.scipy.signal._wavelets import morlet2 as morlet2
+from cuprous.scipy.signal._wavelets import qmf as qmf
+from cuprous.scipy.signal._wavelets import ricker as ricker
 from cuprous.scipy.signal.windows import get_window as get_window
 
 from . import windows as windows
@@ -179,6 +193,10 @@ __all__ = [
     "correlate2d",
     "correlation_lags",
     "csd",
+    "cspline1d",
+    "cspline1d_eval",
+    "cspline2d",
+    "cwt",
     "czt",
     "czt_points",
     "dbode",
@@ -243,6 +261,8 @@ __all__ = [
     "medfilt",
     "medfilt2d",
     "minimum_phase",
+    "morlet",
+    "morlet2",
     "normalize",
     "oaconvolve",
     "order_filter",
@@ -250,10 +270,15 @@ __all__ = [
     "peak_widths",
     "periodogram",
     "place_poles",
+    "qmf",
+    "qspline1d",
+    "qspline1d_eval",
+    "qspline2d",
     "resample",
     "resample_poly",
     "residue",
     "residuez",
+    "ricker",
     "savgol_coeffs",
     "savgol_filter",
     "sawtooth",
@@ -265,12 +290,15 @@ __all__ = [
     "sosfiltfilt",
     "sosfreqz",
     "spectrogram",
+    "spline_filter",
     "square",
     "ss2tf",
     "ss2zpk",
     "step",
     "stft",
     "sweep_poly",
+    "symiirorder1",
+    "symiirorder2",
     "tf2sos",
     "tf2ss",
     "tf2zpk",
