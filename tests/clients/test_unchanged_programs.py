@@ -58,6 +58,15 @@ def test_models(tmp_path: Path) -> None:
 
 
 @needs_libraries
+def test_models_of_timm(tmp_path: Path) -> None:
+    """The losses of 40 models before, between and after two steps of training, in double precision."""
+    ours, theirs = results("timm_models", tmp_path), expected("timm_models")
+    assert ours.keys() == theirs.keys() and len(ours) == 40
+    off = {name: (ours[name], theirs[name]) for name in ours if ours[name] != pytest.approx(theirs[name], 1e-10)}
+    assert off == {}
+
+
+@needs_libraries
 def test_libraries(tmp_path: Path) -> None:
     """Generation, both Trainers, accelerate's loop and metrics."""
     ours, theirs = results("libraries", tmp_path), expected("libraries")
