@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -60,6 +63,8 @@ def test_errors_have_numpys_text(expression: str) -> None:
     "np.divmod(np.arange(4.0), 3, sig='ff->ff', casting='same_kind')", "np.true_divide(3, [2], sig='dd->d')",
     "np.add([1], 2, out=...)", "np.add.reduce([1, 2], out=...)",
     "np.vectorize(lambda a: a.mean(), signature='(n)->()')([[1, 3], [2, 4]])",
+    "np.vectorize(math.gcd)([4, 6], [6, 9])", "np.vectorize(math.cos)(np.asarray([0.0, 1.0]))",
+    "np.vectorize(functools.partial(operator.add, 3))([1, 2])", "np.vectorize([1, 2, 1].count)([1, 2])",
     "np.vectorize(lambda a: a - a.mean(), signature='(n)->(n)')([[1, 3], [2, 4]])",
     "np.vectorize(lambda x: (x, x + 1), signature='()->(),()')([1, 2, 3])",
     "np.vectorize(np.outer, signature='(a),(b)->(a,b)')([[1, 0], [2, 0]], [1, 2, 3])",
@@ -72,7 +77,8 @@ def test_errors_have_numpys_text(expression: str) -> None:
     "np.matmul.signature", "np.vecdot.nin", "np.matvec.nargs", "np.vecmat.identity", "np.add.signature",
 ])  # fmt: skip
 def test_values_are_numpys(expression: str) -> None:
-    ours, theirs = (eval(expression, {"np": module}) for module in (cp, np))
+    known = {"functools": functools, "math": math, "operator": operator}
+    ours, theirs = (eval(expression, {"np": module, **known}) for module in (cp, np))
     if isinstance(theirs, tuple):
         for a, b in zip(ours, theirs, strict=True):
             assert_same(a, b)
@@ -140,3 +146,10 @@ def test_dtypes_of_a_call(name: str, dtypes: tuple[Any, ...], options: dict[str,
     assert getattr(cp, name).resolve_dtypes(given, **options) == getattr(np, name).resolve_dtypes(given, **options)
     with pytest.raises(TypeError):
         cp.add.resolve_dtypes((np.dtype("i4"), np.dtype("f4"), None), casting="no")
+
+
+def test_the_name_of_a_vectorized_function() -> None:
+    def larger(x: Any, y: Any) -> Any:
+        return max(x, y)
+
+    assert cp.vectorize(larger).__name__ == "larger"

@@ -17,7 +17,9 @@ class vectorize:
     """Makes a function of numbers a function of arrays that broadcast: `vectorize(function)(x, y)`.
 
     The function is compiled for the dtypes of its arguments, so it supports the same Python as kernels. With signatures
-    instead of a function it is Numba's decorator: `@vectorize(["float32(float32)"], target="cuda")`.
+    instead of a function it is Numba's decorator: `@vectorize(["float32(float32)"], target="cuda")`. A callable that is
+    not a Python function, such as `math.gcd`, a method or a `functools.partial`, is called once an element by a loop in
+    Python.
 
     Parameters
     ----------
@@ -66,7 +68,9 @@ class vectorize:
         self.pyfunc = pyfunc
         self.otypes = None if otypes is None else [dtypes.name_of(t) for t in otypes]
         self.__doc__ = pyfunc.__doc__ if doc is None else doc
-        is_looped = signature is not None or self.excluded
+        self.__name__ = getattr(pyfunc, "__name__", type(pyfunc).__name__)
+        is_compiled = hasattr(pyfunc, "__code__") and not inspect.ismethod(pyfunc)
+        is_looped = signature is not None or self.excluded or not is_compiled
         self._ufunc = None if is_looped else UFunc(pyfunc, [], {})
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
