@@ -406,6 +406,9 @@ ELSEWHERE = {
         "qspline2d", "ricker", "spline_filter", "symiirorder1", "symiirorder2")},
     **dict.fromkeys(("linalg.fiedler_companion", "stats.boxcox_llf"), "test_orthants.py"),
     **dict.fromkeys(("special.btdtr", "special.btdtri"), "test_special_cupy.py"),  # CuPy's; SciPy has them no more
+    "interpolate.NdPPoly": "test_grid_pieces.py",
+    **{f"sparse.{name}": "test_sparse_axes.py" for name in (
+        "get_index_dtype", "matrix_transpose", "permute_dims", "safely_cast_index_arrays", "swapaxes")},
     "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",
     **{f"signal.{name}": "test_systems.py" for name in (
         "StateSpace", "TransferFunction", "ZerosPolesGain", "bode", "dbode", "dfreqresp", "dimpulse", "dlsim", "dlti",

@@ -16,6 +16,7 @@ from cuprous.scipy.interpolate._fitted import (
     splder,
 )
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator, interpn
+from cuprous.scipy.interpolate._grid_pieces import NdPPoly
 from cuprous.scipy.interpolate._line import interp1d
 from cuprous.scipy.interpolate._polynomials import (
     BarycentricInterpolator,
@@ -94,6 +95,7 @@ __all__ = [
     "LSQUnivariateSpline",
     "LinearNDInterpolator",
     "NdBSpline",
+    "NdPPoly",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",

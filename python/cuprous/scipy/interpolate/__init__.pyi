@@ -16,6 +16,7 @@ from cuprous.scipy.interpolate._fitted import splantider as splantider
 from cuprous.scipy.interpolate._fitted import splder as splder
 from cuprous.scipy.interpolate._grid import RegularGridInterpolator as RegularGridInterpolator
 from cuprous.scipy.interpolate._grid import interpn as interpn
+from cuprous.scipy.interpolate._grid_pieces import NdPPoly as NdPPoly
 from cuprous.scipy.interpolate._line import interp1d as interp1d
 from cuprous.scipy.interpolate._polynomials import BarycentricInterpolator as BarycentricInterpolator
 from cuprous.scipy.interpolate._polynomials import KroghInterpolator as KroghInterpolator
@@ -45,6 +46,7 @@ __all__ = [
     "LSQUnivariateSpline",
     "LinearNDInterpolator",
     "NdBSpline",
+    "NdPPoly",
     "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",

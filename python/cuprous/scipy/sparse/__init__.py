@@ -11,6 +11,13 @@ from typing import Any
 
 from cuprous.scipy._absent import absent
 from cuprous.scipy.sparse import csgraph, linalg
+from cuprous.scipy.sparse._axes import (
+    get_index_dtype,
+    matrix_transpose,
+    permute_dims,
+    safely_cast_index_arrays,
+    swapaxes,
+)
 from cuprous.scipy.sparse._base import sparray, spmatrix
 from cuprous.scipy.sparse._blocks import block_array, block_diag, bmat, hstack, vstack
 from cuprous.scipy.sparse._checks import SparseEfficiencyWarning, SparseWarning
@@ -41,10 +48,6 @@ ALTERNATIVES = {
     **{f"{name}_{kind}": _FORMATS for name in ("bsr", "dok", "lil") for kind in ("array", "matrix")},
     **dict.fromkeys(("isspmatrix_bsr", "isspmatrix_dok", "isspmatrix_lil"), _FORMATS),
     "expand_dims": "use reshape",
-    "get_index_dtype": "use scipy.sparse's",
-    "permute_dims": "use transpose",
-    "safely_cast_index_arrays": "use scipy.sparse's",
-    "swapaxes": "use transpose",
 }
 
 
@@ -54,8 +57,9 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "coo_array", "coo_matrix",
-    "csc_array", "csc_matrix", "csgraph", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags", "diags_array",
-    "eye", "eye_array", "find", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_coo", "isspmatrix_csc",
-    "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum", "linalg", "load_npz", "rand", "random", "random_array",
-    "save_npz", "sparray", "spdiags", "spmatrix", "tril", "triu", "vstack",
+    "csc_array", "csc_matrix", "csgraph", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags",
+    "diags_array", "eye", "eye_array", "find", "get_index_dtype", "hstack", "identity", "issparse", "isspmatrix",
+    "isspmatrix_coo", "isspmatrix_csc", "isspmatrix_csr", "isspmatrix_dia", "kron", "kronsum", "linalg", "load_npz",
+    "matrix_transpose", "permute_dims", "rand", "random", "random_array", "safely_cast_index_arrays", "save_npz",
+    "sparray", "spdiags", "spmatrix", "swapaxes", "tril", "triu", "vstack",
 ]  # fmt: skip
