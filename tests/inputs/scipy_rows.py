@@ -403,7 +403,7 @@ ELSEWHERE = {
         "check_COLA", "check_NOLA", "deconvolve", "gauss_spline", "hilbert2", "sepfir2d", "vectorstrength")},
     **{f"signal.{name}": "test_signal_splines.py" for name in (
         "cspline1d", "cspline1d_eval", "cspline2d", "cwt", "morlet", "morlet2", "qmf", "qspline1d", "qspline1d_eval",
-        "qspline2d", "ricker", "spline_filter", "symiirorder1", "symiirorder2")},
+        "qspline2d", "ricker", "spline_filter", "symiirorder1", "symiirorder2", "band_stop_obj")},
     **dict.fromkeys(("linalg.fiedler_companion", "stats.boxcox_llf"), "test_orthants.py"),
     **dict.fromkeys(("special.btdtr", "special.btdtri"), "test_special_cupy.py"),  # CuPy's; SciPy has them no more
     "interpolate.NdPPoly": "test_grid_pieces.py",

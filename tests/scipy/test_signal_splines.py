@@ -140,3 +140,52 @@ def test_wavelet_transforms() -> None:
     assert found.dtype == "complex128"
     np.testing.assert_allclose(found.get(), wanted, 1e-10, 1e-12)
     assert signal.cwt(cp.asarray(data), signal.ricker, [1.0], dtype="float32").dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "float16", "float32", "complex64"])
+def test_dtypes_of_separable_filters(dtype: str) -> None:
+    x = _random((6, 7), dtype)
+    rows, columns = np.ones(3, "float32"), np.array([0.5, 1.0, 0.25], "float32")
+    expected = theirs.sepfir2d(x.astype("float32") if dtype == "float16" else x, rows, columns)
+    found = signal.sepfir2d(cp.asarray(x), rows, columns)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found.get(), expected, 1e-4, 1e-4)
+
+
+def test_windows_of_even_extents() -> None:
+    x = RNG.standard_normal((9, 10))
+    for extents in (2, 4, (3, 4), (4, 1)):
+        same("wiener", x, extents)
+        same("wiener", x, extents, 0.5)
+
+
+@pytest.mark.parametrize("zero_phase", [True, False])
+def test_systems_that_decimate(zero_phase: bool) -> None:
+    x = RNG.standard_normal((2, 200))
+    b, a = theirs.cheby1(4, 0.05, 0.2)
+    zeros, poles = [-1.0, -1.0], [0.5, 0.25]
+    for system in ((b, a), (theirs.firwin(11, 0.25), 1.0), (zeros, poles, 0.1), (zeros, [0.5 + 0.2j, 0.1], 0.1)):
+        expected = theirs.decimate(x, 4, ftype=theirs.dlti(*system), zero_phase=zero_phase)
+        found = signal.decimate(cp.asarray(x), 4, ftype=signal.dlti(*system), zero_phase=zero_phase)
+        np.testing.assert_allclose(found.get(), expected, 1e-8, 1e-9)
+    for wrong in ("bogus", signal.lti([1.0], [1.0, 2.0])):
+        with pytest.raises(ValueError, match="invalid ftype"):
+            signal.decimate(cp.asarray(x), 4, ftype=wrong)
+
+
+def test_data_of_prominences() -> None:
+    for left, right in ((-1, 2), (0, 3), (2, 0)):
+        data = (np.ones(1), np.array([left]), np.array([right]))
+        with pytest.raises(ValueError, match="prominence data is invalid for peak 1"):
+            signal.peak_widths([0.0, 1.0, 0.0], [1], prominence_data=data)
+    data = (np.ones(1), np.array([0]), np.array([2]))
+    assert signal.peak_widths([0.0, 1.0, 0.0], [1], prominence_data=data)[0].tolist() == [1.0]
+
+
+def test_orders_of_stopbands() -> None:
+    for kind in ("butter", "cheby", "ellip"):
+        arguments = 3.5, 1, np.array([1.0, 4.0]), np.array([2.0, 3.0]), 1.0, 10.0, kind
+        assert signal.band_stop_obj(*arguments) == theirs.band_stop_obj(*arguments)
+    with pytest.raises(ValueError):
+        signal.band_stop_obj(3.5, 1, [1.0, 4.0], [2.0, 3.0], 1.0, 10.0, "bogus")
+    assert signal.BadCoefficients is theirs.BadCoefficients

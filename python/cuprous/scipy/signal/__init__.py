@@ -37,6 +37,7 @@ from cuprous.scipy.signal._forms import (
 from cuprous.scipy.signal._fourier import fftconvolve, oaconvolve
 from cuprous.scipy.signal._fractions import invres, invresz, max_len_seq, place_poles, residue, residuez, unique_roots
 from cuprous.scipy.signal._iir import (
+    band_stop_obj,
     bessel,
     buttord,
     cheb1ord,
@@ -145,6 +146,10 @@ ALTERNATIVES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "BadCoefficients":  # SciPy's class, of which `normalize` and others give warnings
+        import scipy.signal
+
+        return scipy.signal.BadCoefficients
     return absent(__name__, name, ALTERNATIVES)
 
 
@@ -158,6 +163,7 @@ __all__ = [
     "argrelextrema",
     "argrelmax",
     "argrelmin",
+    "band_stop_obj",
     "bessel",
     "besselap",
     "bilinear",

@@ -44,6 +44,7 @@ from cuprous.scipy.signal._fractions import place_poles as place_poles
 from cuprous.scipy.signal._fractions import residue as residue
 from cuprous.scipy.signal._fractions import residuez as residuez
 from cuprous.scipy.signal._fractions import unique_roots as unique_roots
+from cuprous.scipy.signal._iir import band_stop_obj as band_stop_obj
 from cuprous.scipy.signal._iir import bessel as bessel
 from cuprous.scipy.signal._iir import buttord as buttord
 from cuprous.scipy.signal._iir import cheb1ord as cheb1ord
@@ -167,6 +168,7 @@ __all__ = [
     "argrelextrema",
     "argrelmax",
     "argrelmin",
+    "band_stop_obj",
     "bessel",
     "besselap",
     "bilinear",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuprous.scipy.signal._by_scipy import by_scipy
+from cuprous.scipy.signal._by_scipy import by_scipy, to_host
 from cuprous.scipy.signal._parameters import documented
 
 
@@ -456,7 +456,54 @@ def gammatone(freq: Any, ftype: Any, order: Any = None, numtaps: Any = None, fs:
     return by_scipy("gammatone", freq, ftype, order, numtaps, fs)
 
 
+def band_stop_obj(wp: float, ind: int, passb: Any, stopb: Any, gpass: float, gstop: float, type: str) -> float:
+    """Returns the order, not rounded, that an analog filter of a stopband needs, by SciPy on the host.
+
+    Parameters
+    ----------
+    wp : float
+        The edge of the passband that is varied.
+    ind : int
+        Which edge that is, 0 or 1.
+    passb : array_like
+        Both edges of the passband.
+    stopb : array_like
+        Both edges of the stopband.
+    gpass : float
+        The greatest loss in the passband, in decibels.
+    gstop : float
+        The least attenuation in the stopband, in decibels.
+    type : str
+        "butter", "cheby" or "ellip".
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For another type.
+    ImportError
+        If SciPy is not installed.
+
+    See Also
+    --------
+    buttord, cheb1ord, ellipord
+
+    Examples
+    --------
+    >>> round(cp.scipy.signal.band_stop_obj(3.5, 1, [1.0, 4.0], [2.0, 3.0], 1.0, 10.0, "butter"), 4)
+    5.7204
+    """
+    import numpy as np
+
+    edges = (np.asarray(to_host(v), float) for v in (passb, stopb))
+    return float(by_scipy("band_stop_obj", wp, ind, *edges, gpass, gstop, type))
+
+
 __all__ = [
+    "band_stop_obj",
     "bessel",
     "buttord",
     "cheb1ord",

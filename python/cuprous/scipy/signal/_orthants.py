@@ -278,7 +278,7 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> ndarray:
     Returns
     -------
     ndarray
-        A matrix of the same shape.
+        A matrix of the same shape, float32 for integers of up to 16 bits and float64 for longer ones.
 
     Raises
     ------
@@ -302,9 +302,11 @@ def sepfir2d(input: Any, hrow: Any, hcol: Any) -> ndarray:
         raise ValueError("object of too small depth for desired array")
     if any(h.size % 2 == 0 for h in filters):
         raise ValueError("hrow and hcol must be odd length")
-    a = a if _dtypes.kind(a.dtype_name) in "fc" else _core.cast(a, "float64")
+    is_complex = any(_dtypes.kind(h.dtype_name) == "c" for h in filters)
+    name = _core.promote_types(a.dtype_name, "complex64" if is_complex else "float32")
+    a = _core.cast(a, name)
     for axis, h in zip((1, 0), filters, strict=True):
-        a = ndimage.convolve1d(a, h, axis=axis, mode="reflect")
+        a = ndimage.convolve1d(a, _core.cast(h, name), axis=axis, mode="reflect")
     return a
 
 

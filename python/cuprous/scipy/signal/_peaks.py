@@ -221,7 +221,8 @@ def peak_widths(
     Raises
     ------
     ValueError
-        As for `peak_prominences`, for a negative `rel_height`, and data of another length.
+        As for `peak_prominences`, for a negative `rel_height`, data of another length, and bases that are not around
+        their peaks.
 
     See Also
     --------
@@ -240,6 +241,9 @@ def peak_widths(
         data = tuple(array(v) for v in prominence_data)  # type: ignore[assignment]
         if any(v.shape != indices.shape for v in data):
             raise ValueError("arrays in `prominence_data` must have the same shape as `peaks`")
+        at, left, right = (_core.to_numpy(v) for v in (indices, *data[1:]))
+        for peak in at[(left < 0) | (left > at) | (right < at) | (right >= signal.size)][:1]:
+            raise ValueError(f"prominence data is invalid for peak {peak}")
     return _widths(signal, indices, rel_height, data)
 
 

@@ -16,8 +16,9 @@ from cuprous.scipy import fft as _fft
 from cuprous.scipy.ndimage import uniform_filter
 from cuprous.scipy.ndimage._structures import host
 from cuprous.scipy.signal._design import cheby1
+from cuprous.scipy.signal._forms import zpk2sos
 from cuprous.scipy.signal._parameters import documented
-from cuprous.scipy.signal._recursive import sosfilt, sosfiltfilt
+from cuprous.scipy.signal._recursive import filtfilt, lfilter, sosfilt, sosfiltfilt
 from cuprous.scipy.signal.windows import get_window
 
 _map = _core.map
@@ -439,7 +440,7 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     im : array_like
         The array.
     mysize : int or sequence of ints, optional
-        The windows' extents, which must be odd (3 by default).
+        The windows' extents (3 by default).
     noise : array_like, optional
         The noise power; by default the mean of the windows' variances.
 
@@ -468,8 +469,6 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     a = _core.cast(a, "float64")
     sizes = [3] * a.ndim if mysize is None else host(mysize).reshape(-1).tolist()
     sizes = sizes * a.ndim if len(sizes) == 1 else sizes
-    if any(n % 2 == 0 for n in sizes):
-        raise NotImplementedError("[wiener] mysize= of even extents is not supported")
     mean = uniform_filter(a, sizes, mode="constant")
     variance = uniform_filter(a * a, sizes, mode="constant") - mean * mean
     power = cp.mean(variance) if noise is None else noise
@@ -477,10 +476,24 @@ def wiener(im: Any, mysize: Any = None, noise: Any = None) -> ndarray:
     return _map("where", variance < power, mean, value)
 
 
+def _decimated_by(form: Any, a: ndarray, factor: int, axis: int, zero_phase: bool) -> ndarray:
+    """Filters by a system with poles, SciPy's own in the form of zeros, poles and gain, and takes each `factor`-th
+    element."""
+    import numpy as np
+
+    if np.iscomplex(form.poles).any() or np.iscomplex(form.gain):
+        transfer = form.to_tf()
+        y = (filtfilt if zero_phase else lfilter)(transfer.num, transfer.den, a, axis)
+    else:
+        sections = zpk2sos(form.zeros, form.poles, form.gain)
+        y = (sosfiltfilt if zero_phase else sosfilt)(sections, a, axis)
+    return y[(*[slice(None)] * axis, slice(None, None, factor))].copy()
+
+
 @on_array_device
 @documented
 def decimate(
-    x: Any, q: int, n: int | None = None, ftype: str = "iir", axis: int = -1, zero_phase: bool = True
+    x: Any, q: int, n: int | None = None, ftype: Any = "iir", axis: int = -1, zero_phase: bool = True
 ) -> ndarray:
     """Keeps every q-th sample, after a lowpass (anti-aliasing) filter.
 
@@ -490,8 +503,8 @@ def decimate(
         The downsampling factor.
     n : int, optional
         The filter's order: by default 8 for "iir" (Chebyshev type I) and 20 q for "fir".
-    ftype : {"iir", "fir"}, default "iir"
-        "iir" or "fir".
+    ftype : str or dlti, default "iir"
+        "iir" or "fir", or a system that filters; then `n` has no effect.
     zero_phase : bool, default True
         Whether to avoid a phase shift.
 
@@ -525,9 +538,16 @@ def decimate(
             sections = _core.cast(sections, "float32")
         y = sosfiltfilt(sections, a, axis) if zero_phase else sosfilt(sections, a, axis)
         return y[(*[slice(None)] * axis, slice(None, None, factor))].copy()
-    if ftype != "fir":
+    if ftype == "fir":
+        weights = firwin((20 * factor if n is None else operator.index(n)) + 1, 1.0 / factor, window="hamming")
+    elif getattr(getattr(ftype, "host_system", None), "dt", None) is not None:
+        form: Any = ftype.host_system.to_zpk()
+        if form.poles.size:
+            return _decimated_by(form, a, factor, axis, zero_phase)
+        form = form.to_tf()
+        weights = array(form.num / form.den[0])
+    else:
         raise ValueError("invalid ftype")
-    weights = firwin((20 * factor if n is None else operator.index(n)) + 1, 1.0 / factor, window="hamming")
     if a.dtype_name in ("float32", "complex64"):
         weights = _core.cast(weights, "float32")
     if zero_phase:
