@@ -46,7 +46,8 @@ _HINTS = {
         scipy.sparse.linalg._factors.splu.relax scipy.sparse.linalg._factors.splu.panel_size
         scipy.sparse.linalg._factors.splu.options scipy.sparse.linalg._factors.spsolve_triangular.overwrite_A
         scipy.sparse.linalg._factors.spsolve_triangular.overwrite_b scipy.sparse.csgraph._matrices.laplacian.copy
-        scipy.sparse.csgraph._paths.shortest_path.overwrite""",
+        scipy.sparse.csgraph._paths.shortest_path.overwrite
+        scipy.sparse.csgraph._by_scipy.minimum_spanning_tree.overwrite""",
     "every copy goes through pinned memory": "cuda._arrays.pinned.arylist",
     "elements of a footprint are always along the last one": "scipy.ndimage._generic.called.axis",
     "there is one": "cuda._ipc.open_array.context",

@@ -407,6 +407,10 @@ ELSEWHERE = {
     **dict.fromkeys(("linalg.fiedler_companion", "stats.boxcox_llf"), "test_orthants.py"),
     **dict.fromkeys(("special.btdtr", "special.btdtri"), "test_special_cupy.py"),  # CuPy's; SciPy has them no more
     "interpolate.NdPPoly": "test_grid_pieces.py",
+    **{f"sparse.csgraph.{name}": "test_graph_searches.py" for name in (
+        "breadth_first_order", "breadth_first_tree", "construct_dist_matrix", "depth_first_order", "depth_first_tree",
+        "maximum_bipartite_matching", "maximum_flow", "min_weight_full_bipartite_matching", "minimum_spanning_tree",
+        "reconstruct_path", "reverse_cuthill_mckee", "structural_rank", "yen")},
     **{f"sparse.{name}": "test_sparse_axes.py" for name in (
         "get_index_dtype", "matrix_transpose", "permute_dims", "safely_cast_index_arrays", "swapaxes")},
     "special.SpecialFunction": "test_special.py", "sparse.isspmatrix_dia": "test_sparse_dia.py",

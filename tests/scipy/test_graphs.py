@@ -141,4 +141,4 @@ def test_bad_graphs() -> None:
         with pytest.raises(ValueError, match="form"):
             module.laplacian(library.ones((2, 2)), form="x")
     with pytest.raises(NotImplementedError):
-        csgraph.minimum_spanning_tree(cp.ones((2, 2)))
+        csgraph.csgraph_from_masked(cp.ones((2, 2)))

@@ -104,12 +104,13 @@ def on_data_device(method: _F) -> _F:
     """Lets a method of a matrix, or a function of one, make its new arrays on the device of the matrix."""
 
     @functools.wraps(method)
-    def inside(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = _core.enter_device_of((getattr(self, "_data", self),))
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        matrix = args[0] if args else next(iter(kwargs.values()), None)
+        before = _core.enter_device_of((getattr(matrix, "_data", matrix),))
         if before is None:
-            return method(self, *args, **kwargs)
+            return method(*args, **kwargs)
         try:
-            return method(self, *args, **kwargs)
+            return method(*args, **kwargs)
         finally:
             _core.leave_device(before)
 

@@ -2,6 +2,21 @@
 
 from typing import Any
 
+from cuprous.scipy.sparse.csgraph._by_scipy import breadth_first_order as breadth_first_order
+from cuprous.scipy.sparse.csgraph._by_scipy import breadth_first_tree as breadth_first_tree
+from cuprous.scipy.sparse.csgraph._by_scipy import construct_dist_matrix as construct_dist_matrix
+from cuprous.scipy.sparse.csgraph._by_scipy import depth_first_order as depth_first_order
+from cuprous.scipy.sparse.csgraph._by_scipy import depth_first_tree as depth_first_tree
+from cuprous.scipy.sparse.csgraph._by_scipy import maximum_bipartite_matching as maximum_bipartite_matching
+from cuprous.scipy.sparse.csgraph._by_scipy import maximum_flow as maximum_flow
+from cuprous.scipy.sparse.csgraph._by_scipy import (
+    min_weight_full_bipartite_matching as min_weight_full_bipartite_matching,
+)
+from cuprous.scipy.sparse.csgraph._by_scipy import minimum_spanning_tree as minimum_spanning_tree
+from cuprous.scipy.sparse.csgraph._by_scipy import reconstruct_path as reconstruct_path
+from cuprous.scipy.sparse.csgraph._by_scipy import reverse_cuthill_mckee as reverse_cuthill_mckee
+from cuprous.scipy.sparse.csgraph._by_scipy import structural_rank as structural_rank
+from cuprous.scipy.sparse.csgraph._by_scipy import yen as yen
 from cuprous.scipy.sparse.csgraph._components import connected_components as connected_components
 from cuprous.scipy.sparse.csgraph._matrices import csgraph_from_dense as csgraph_from_dense
 from cuprous.scipy.sparse.csgraph._matrices import csgraph_to_dense as csgraph_to_dense
@@ -29,12 +44,25 @@ def johnson(
 __all__ = [
     "NegativeCycleError",
     "bellman_ford",
+    "breadth_first_order",
+    "breadth_first_tree",
     "connected_components",
+    "construct_dist_matrix",
     "csgraph_from_dense",
     "csgraph_to_dense",
+    "depth_first_order",
+    "depth_first_tree",
     "dijkstra",
     "floyd_warshall",
     "johnson",
     "laplacian",
+    "maximum_bipartite_matching",
+    "maximum_flow",
+    "min_weight_full_bipartite_matching",
+    "minimum_spanning_tree",
+    "reconstruct_path",
+    "reverse_cuthill_mckee",
     "shortest_path",
+    "structural_rank",
+    "yen",
 ]
