@@ -101,3 +101,16 @@ def test_errors() -> None:
         (lambda: ours.solve_triangular(cp.zeros((2, 2)), cp.ones(2)), ours.LinAlgError, "Singular"),
         (lambda: ours.sqrtm(cp.eye(2)), NotImplementedError, "eigh"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("trans", ["N", "T", "C"])
+@pytest.mark.parametrize("lower", [True, False])
+def test_triangular_systems_of_integers_are_exact(trans: str, lower: bool) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        a = rng.integers(1, 10, (5, 5)).astype("float32")
+        for b in (rng.integers(1, 10, 5), rng.integers(1, 10, (5, 2)), rng.integers(1, 10, (3, 5, 2))):
+            x = ours.solve_triangular(cp.asarray(a), cp.asarray(b.astype("float32")), trans, lower, True)
+            triangle = (np.tril(a, -1) if lower else np.triu(a, 1)) + np.eye(5)
+            exact = np.rint(np.linalg.solve(triangle if trans == "N" else triangle.T, b.astype(float)))
+            assert x.tolist() == exact.tolist()

@@ -14,6 +14,7 @@ from cuprous._functions.elementwise import where
 from cuprous._functions.manipulation import swapaxes
 from cuprous._functions.matrices import eye, tril, triu
 from cuprous._functions.ranges import arange
+from cuprous._functions.rearrangement import flip
 from cuprous._functions.reductions import all as all_
 from cuprous._functions.reductions import any as any_
 from cuprous._functions.reductions import max as max_
@@ -256,7 +257,11 @@ def solve_triangular(a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = F
     kind = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
     if kind:
         triangle = _swapped(triangle) if kind == 1 else conj(_swapped(triangle))
-    return solve(triangle, right)
+    if lower == bool(kind):
+        return solve(triangle, right)
+    # Reversed, a lower triangle is an upper one, whose rows are never exchanged: the solution is that of substitution.
+    rows = -1 if right.ndim == 1 else -2
+    return flip(solve(triangle[..., ::-1, ::-1], flip(right, rows)), rows)
 
 
 def expm(A: ArrayLike) -> ndarray:
