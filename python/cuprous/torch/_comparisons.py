@@ -34,6 +34,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
         A tensor of the shape that the arguments broadcast to; with only a condition, a tuple of int64 tensors, one for
         each dimension.
 
+    Raises
+    ------
+    RuntimeError
+        For a condition that is not bool, if there are values to choose from.
+
     See Also
     --------
     torch.masked_select, torch.nonzero
@@ -48,6 +53,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Tenso
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
+    if condition.dtype_name not in ("bool", "uint8"):
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype_name}"
+        )
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         input = tensor_of(input, condition)
     return write_out(out, _map("where", condition, input, other))

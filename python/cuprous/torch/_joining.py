@@ -155,6 +155,8 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([[1, 2],
             [3, 4]])
     """
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
     return cat([x.reshape(1, -1) if x.ndim < 2 else x for x in tensors], 0)
 
 

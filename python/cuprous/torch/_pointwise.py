@@ -109,6 +109,18 @@ def _frac(_: str, input: Tensor) -> Tensor:
     return _map("subtract", input, _map("trunc", input))
 
 
+def _neg(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns a function that records negation and has PyTorch's error for bools."""
+
+    def recorded(row: str, input: Tensor) -> Tensor:
+        if input.dtype_name == "bool":
+            raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+                               "invert a mask, use the `~` or `logical_not()` operator instead.")  # fmt: skip
+        return record(row, input)
+
+    return recorded
+
+
 def _i0(record: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Returns a function that records i0, and that of `torch.special`, which has a derivative, where one is needed."""
 
@@ -173,8 +185,8 @@ def _recorder(name: str) -> Callable[..., Tensor]:
         return _with_complex(record, _COMPLEX[name])
     if name in _FORMULAS:
         return _FORMULAS[name]
-    if name == "i0":
-        return _i0(record)
+    if name in ("i0", "neg", "negative"):
+        return (_i0 if name == "i0" else _neg)(record)
     return _in_floats(record) if name in _IN_FLOATS else record
 
 

@@ -220,18 +220,33 @@ def polygamma_of(n: int, input: Tensor) -> Tensor:
 def recurrence(first: _Start, second: _Start, step: _Step, x: Any, n: Any) -> Tensor:
     """Returns polynomials of an orthogonal family by their recurrence: P(k + 1) = step(k, x, P(k), P(k - 1)).
 
-    The degrees are read on the host and truncated to integers. Negative ones give 0.
+    The degrees are read on the host and truncated to integers. Negative ones and NaN give 0.
+
+    Raises
+    ------
+    NotImplementedError
+        For degrees above 100,000: each takes a step of its own.
     """
     x = _floating(tensor_of(x, n if isinstance(n, Tensor) else None))
     if not isinstance(n, Tensor):
-        return _degree(first, second, step, x, int(n))
+        return _degree(first, second, step, x, _checked_degree(n))
     n = _map("trunc", n) if n.is_floating_point() else n
-    degrees = n.tolist() if n.ndim else [n.item()]
+    degrees = {d for d in _flat(n.tolist() if n.ndim else [n.item()]) if d == d}
     found = _constant(x + n, 0)
     x = astype(x, found.dtype_name)
-    for degree in sorted({int(d) for d in _flat(degrees)}):
+    for degree in sorted(map(_checked_degree, degrees)):
         found = _map("where", _map("equal", n, degree), _degree(first, second, step, x, degree), found)
     return found
+
+
+#: The largest degree of a polynomial.
+_MOST_DEGREES = 100_000
+
+
+def _checked_degree(n: Any) -> int:
+    if n > _MOST_DEGREES:
+        raise NotImplementedError(f"[special] polynomials have degrees of at most {_MOST_DEGREES} here, but got {n}")
+    return int(max(n, -1)) if n == n else -1
 
 
 def _flat(values: Any) -> list[Any]:

@@ -96,7 +96,7 @@ def differences(case: Any, how: str, name: str, outcome: Any, slopes: Any, devic
             yield "missing", str(error)
         elif outcome[0] == "result":
             yield "raises", f"{type(error).__name__}: {error}"
-        elif type(error).__name__ != outcome[1]:
+        elif outcome[1] not in {kind.__name__ for kind in type(error).__mro__}:
             yield "error", f"{type(error).__name__}: {error}, not {outcome[1]}: {outcome[2]}"
         else:
             yield "equal", ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ _MAX_BYTES = 1 << 20
 _WHOLE = 1000
 _PLAIN = (bool, int, float, complex, str, type(None), type(Ellipsis))
 #: Dtypes without a counterpart in NumPy or here.
-_OTHERS = ("complex32", "float8", "float4", "q", "bits", "uint1", "int1")
+_OTHERS = re.compile(r"complex32|float[48]|q|bits|u?int[1-7]$")
 
 
 class Unencodable(Exception):
@@ -59,7 +60,7 @@ def _encode_tensor(torch: Any, x: Any) -> Any:
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     """Returns NumPy's dtype of a name."""
-    if name.startswith(_OTHERS):
+    if _OTHERS.match(name):
         raise Unencodable(name)
     if name == "bfloat16":
         import ml_dtypes

@@ -293,8 +293,12 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     a, b = _broadcast(triangle, B)
     if not left:
         a, b = a.mT, b.mT
+    lower = upper != left
+    if lower:  # reversed, it is an upper triangle, whose rows are never exchanged: the solution is that of substitution
+        a, b = a.flip(-2, -1), b.flip(-2)
     with checked("linalg.solve_triangular"):
         x: Tensor = _Solve.apply(a, b)
+    x = x.flip(-2) if lower else x
     return write_out(out, x if left else x.mT)
 
 

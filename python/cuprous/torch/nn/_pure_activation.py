@@ -45,6 +45,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> F.prelu(torch.tensor([-1.0, 2.0]), torch.tensor([0.25]))
     tensor([-0.2500,  2.0000])
     """
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.numel() > 1:
         channels = input.dims[1] if input.ndim > 1 else input.numel()
         if weight.numel() != channels:
