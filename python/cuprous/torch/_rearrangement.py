@@ -508,6 +508,8 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
     lead = self.ndim - len(shape)
     if lead < 0 or any(n not in (1, m) for n, m in zip(shape, self.dims[lead:], strict=True)):
         raise RuntimeError(f"size {shape} is not expandable to size {list(self.dims)}.")
+    if not shape:
+        return self.sum()
     dims = [*range(lead), *(lead + k for k, n in enumerate(shape) if n != self.dims[lead + k])]
     return self.sum(dims, keepdim=True).reshape(shape) if dims else self
 
