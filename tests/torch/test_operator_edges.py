@@ -47,6 +47,10 @@ CASES: dict[str, tuple[Callable[[], Any], list[Any], str]] = {
     "polynomials of degrees that are no numbers": (
         lambda: torch.special.chebyshev_polynomial_t(torch.full((3,), 0.5), t(3.0, nan, -2.0)),
         [-1.0, 0.0, 0.0], "float32"),
+    "kl_div of single numbers": (
+        lambda: F.kl_div(t(0.5)[0], t(0.3)[0], reduction="batchmean"), [-0.511192], "float32"),
+    "gaussian_nll_loss": (
+        lambda: F.gaussian_nll_loss(torch.ones(2, 3), torch.zeros(2, 3), torch.ones(1, 3)), [0.5], "float32"),
     "linspace of integers": (lambda: torch.linspace(4.3, -3, 5, dtype=torch.int64), [4, 2, 0, -1, -3], "int64"),
     "logspace of integers": (lambda: torch.logspace(0.5, 2.5, 3, 2.5, dtype=torch.int64), [1, 2, 6], "int64"),
     "diff of order 0": (lambda: torch.diff(torch.arange(3), 0, 0, torch.arange(2)), [0, 1, 2], "int64"),
@@ -219,3 +223,9 @@ def test_half_precision_is_rounded_once(name: str, dtype: Any) -> None:
     assert got.dtype == dtype
     unit = torch.finfo(dtype).eps
     np.testing.assert_allclose(got.double().cpu().numpy(), exact.cpu().numpy(), rtol=0.6 * unit, atol=0.3 * unit)
+
+
+def test_an_empty_batch_leaves_running_statistics_alone() -> None:
+    for layer in (torch.nn.BatchNorm1d(2), torch.nn.InstanceNorm1d(2, track_running_stats=True)):
+        assert layer(torch.ones(0, 2, 3)).shape == (0, 2, 3)
+        assert layer.running_mean.tolist() == [0.0, 0.0] and layer.running_var.tolist() == [1.0, 1.0]

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import cuprous.torch as torch
+from tests.torch.operators import modules
 from tests.torch.operators.encoding import (
     Unencodable,
     attribute,
@@ -50,28 +51,38 @@ def main() -> int:
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
-    known, seen, count = remainder(), set(), Counter[str]()
-    for file in sorted(arguments.folder.glob("*.pkl")):
-        found = pickle.loads(file.read_bytes())
-        if not re.search(arguments.only, found["name"]):
+    known, seen, count, shown = remainder(), set(), Counter[str](), Counter[tuple[str, ...]]()
+    for operator, name, case, kind, text in found(arguments.folder, arguments.only, arguments.device):
+        count[kind] += 1
+        key = (kind, operator)
+        if kind in EXPECTED or key in known:
+            seen.add(key)
             continue
-        shown = Counter[tuple[str, ...]]()
-        for case in (*found["cases"], *found["errors"]):
-            for how, name, outcome, slopes in case["calls"]:
-                for kind, text in differences(case, how, name, outcome, slopes, arguments.device):
-                    count[kind] += 1
-                    key = (kind, found["name"])
-                    if kind in EXPECTED or key in known:
-                        seen.add(key)
-                        continue
-                    count["unknown"] += 1
-                    shown[kind, name, case["dtype"]] += 1
-                    if shown[kind, name, case["dtype"]] <= 2:
-                        print(f"{kind}: {found['name']}, {name}, {brief(case['operands'])}: {text[:300]}", flush=True)
+        count["unknown"] += 1
+        shown[kind, name, case["dtype"]] += 1
+        if shown[kind, name, case["dtype"]] <= 2:
+            print(f"{kind}: {operator}, {name}, {brief(case['operands'])}: {text[:300]}", flush=True)
     print(", ".join(f"{kind} {n}" for kind, n in sorted(count.items())))
     for kind, name in sorted(known - seen) if not arguments.only else ():
         print(f"in the remainder, but not seen: {kind} {name}")
     return 1 if count["unknown"] else 0
+
+
+def found(folder: Path, only: str, device: str) -> Iterator[tuple[str, str, Any, str, str]]:
+    """Yields what was compared: operator or module, how it was called, the case, kind and text of the difference."""
+    for file in sorted(folder.glob("*.pkl")):
+        operator = pickle.loads(file.read_bytes())
+        if not re.search(only, operator["name"]):
+            continue
+        for case in (*operator["cases"], *operator["errors"]):
+            for how, name, outcome, slopes in case["calls"]:
+                for kind, text in differences(case, how, name, outcome, slopes, device):
+                    yield operator["name"], name, case, kind, text
+    file = folder / "modules.pickle"
+    if file.exists() and re.search(only, "modules"):
+        for case in pickle.loads(file.read_bytes()):
+            for kind, text in modules.differences(torch, case, device, unequal):
+                yield case["name"], case["class"], case, kind, text
 
 
 def remainder() -> set[tuple[str, str]]:

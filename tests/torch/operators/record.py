@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from tests.torch.operators import modules
 from tests.torch.operators.encoding import Unencodable, attribute, decode, encode, tensors, weighted
 
 #: Operators whose results are random or uninitialized.
@@ -42,6 +43,8 @@ def main() -> None:
         found = {"name": name, "cases": cases(torch, op), "errors": errors(torch, op)}
         (arguments.folder / f"{name.replace('/', '__')}.pkl").write_bytes(pickle.dumps(found))
         print(name, len(found["cases"]), flush=True)
+    if re.search(arguments.only, "modules"):
+        (arguments.folder / "modules.pickle").write_bytes(pickle.dumps(modules.record(torch)))
 
 
 def ways(torch: Any, op: Any, dtype: str, tensor: bool) -> list[tuple[str, str]]:

@@ -506,7 +506,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any 
         loss = _map("subtract", xlogy(target, target), _map("multiply", target, input))
     reduction = legacy(size_average, reduce, reduction)
     if reduction == "batchmean":
-        return _map("divide", _reductions.sum(loss), input.dims[0])
+        return _map("divide", _reductions.sum(loss), input.dims[0] if input.ndim else 1)
     return reduced(loss, reduction)
 
 

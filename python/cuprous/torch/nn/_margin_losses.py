@@ -78,7 +78,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     target : Tensor
         The samples, of the same shape.
     var : Tensor
-        The variances: of the same shape, without the last dimension, or with extent 1 there; or a number.
+        The variances: of the same shape, without the last dimension, or with extent 1 in one dimension; or a number.
     full : bool, default False
         Whether to add the constant term.
     eps : float, default 1e-06
@@ -107,7 +107,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     if var.dims != input.dims:
         if var.dims == input.dims[:-1]:
             var = var.unsqueeze(-1)
-        elif var.dims[:-1] != input.dims[:-1] or var.dims[-1] != 1:
+        elif var.ndim != input.ndim or [b for a, b in zip(input.dims, var.dims, strict=True) if a != b] != [1]:
             raise ValueError(f"var is of incorrect size: {list(var.dims)} for an input of {list(input.dims)}")
     # Clamped away from 0, with the gradient of the unclamped value.
     var = var + (clamp(var, min=eps) - var).detach()

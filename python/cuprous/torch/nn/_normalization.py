@@ -259,8 +259,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
     # Parameters of half precision, as their gradients, are computed in float32.
     weight, bias = (None if t is None else _to_float32(t) for t in (weight, bias))
     result, mean, variance = _BatchNorm.apply(input, weight, bias, [0, *range(2, n)], eps)
-    _update_running(running_mean, mean, momentum)
-    _update_running(running_var, _map("multiply", variance, count / max(count - 1, 1)), momentum)
+    if count:  # nothing is learned from an empty batch
+        _update_running(running_mean, mean, momentum)
+        _update_running(running_var, _map("multiply", variance, count / (count - 1)), momentum)
     return result
 
 
@@ -313,9 +314,10 @@ def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var
     if count == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     result, mean, variance = _standardize(_to_float32(input), list(range(2, input.ndim)), eps)
-    if running_mean is not None:
+    filled = input.numel() > 0
+    if running_mean is not None and filled:
         _update_running(running_mean, _reductions.mean(mean.detach(), 0), momentum)
-    if running_var is not None:
+    if running_var is not None and filled:
         seen = _map("multiply", variance.detach(), count / max(count - 1, 1))
         _update_running(running_var, _reductions.mean(seen, 0), momentum)
     n = input.ndim
