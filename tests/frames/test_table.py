@@ -15,6 +15,7 @@ import cuprous as cp
 import cuprous.frames
 from cuprous.frames import Table
 from cuprous.frames.columns import device_arrow
+from cuprous.frames.columns.arrow import buffer_key, chunks
 from tests.frames.random_frames import DTYPES, series
 
 c = pl.col
@@ -106,6 +107,26 @@ def test_columns_stay_on_the_device() -> None:
     assert frame.lazy().select(c("x").sum()).collect(engine=engine).item() == np.arange(1000.0).sum() + 5
     engine.clear()
     assert engine.stats()["columns"] == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_column_is_known_by_its_own_memory(dtype: Any) -> None:
+    """What an export makes anew has another address while an earlier export lives."""
+    column = series(Random(0), "x", dtype, 40)
+    key = buffer_key(column)
+    with chunks(column), chunks(column):
+        assert buffer_key(column) == key
+
+
+def test_columns_of_categories_are_told_apart() -> None:
+    """Their codes had been known by the address of a copy, which the next column got."""
+    engine = cuprous.frames.Engine(take="all")
+    values = [[["a", "b", "ab", "zebra"][(k * step) % 4] for k in range(5)] for step in range(1, 9)]
+    frame = pl.DataFrame({f"c{k}": pl.Series(v, dtype=pl.Categorical) for k, v in enumerate(values)})
+    lf = frame.lazy().with_columns(pl.len().over("c0").alias("n"))
+    for _ in range(5):
+        assert_frame_equal(lf.collect(engine=engine), lf.collect(engine="in-memory"))
+    assert engine.stats()["hits"] == 4 * len(values)
 
 
 def test_a_result_may_be_written_to() -> None:

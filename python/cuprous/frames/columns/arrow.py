@@ -104,8 +104,13 @@ def chunks(series: pl.Series) -> Iterator[list[Chunk]]:
 
 
 def buffer_key(series: pl.Series) -> tuple[Any, ...]:
-    """Returns what identifies the memory of a Series while it lives: addresses, offsets and lengths."""
+    """Returns what identifies the memory of a Series while it lives: addresses, offsets and lengths.
+
+    What an export makes anew does not: its memory is free afterwards, and another column may get it.
+    """
+    dtype = series.dtype
     # The last buffer of strings holds the sizes of the others; each export makes it anew.
-    end = -1 if series.dtype == pl.String else None
-    with chunks(series) as found:
-        return (series.dtype, *((c.buffers[:end], c.offset, c.length) for c in found))
+    end = -1 if dtype == pl.String else None
+    # The codes of categories are exported as a copy in another width.
+    with chunks(series.to_physical() if isinstance(dtype, pl.Categorical) else series) as found:
+        return (dtype, *((c.buffers[:end], c.offset, c.length) for c in found))
