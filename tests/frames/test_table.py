@@ -118,7 +118,7 @@ def test_a_column_is_known_by_its_own_memory(dtype: Any) -> None:
         assert buffer_key(column) == key
 
 
-def test_columns_of_categories_are_told_apart() -> None:
+def test_columns_of_categories_are_different_columns() -> None:
     """Their codes had been known by the address of a copy, which the next column got."""
     engine = cuprous.frames.Engine(take="all")
     values = [[["a", "b", "ab", "zebra"][(k * step) % 4] for k in range(5)] for step in range(1, 9)]
