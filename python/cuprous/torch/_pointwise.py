@@ -152,11 +152,14 @@ def _with_complex(record: Callable[..., Tensor], formula: Callable[[Tensor], Ten
     return lambda row, input: formula(input) if input.is_complex() else record(row, input)
 
 
-#: Functions of which PyTorch's rules for NaN or infinite numbers differ from the row's.
+#: Functions that are computed by formulas.
 _FORMULAS: dict[str, Callable[..., Tensor]] = {"frac": _frac, "heaviside": _heaviside, "lgamma": _lgamma}
+#: Functions of which PyTorch's rules for NaN or infinite numbers differ from the row's.
+_OWN_RULES = {*_FORMULAS, "sgn", "sign"}
 #: Functions of floats whose row keeps integers.
 _IN_FLOATS = ("angle", "reciprocal")
-_OWN_RULES = {*_FORMULAS, "sgn", "sign"}
+#: What is done beside recording the row, for single functions.
+_WRAPPERS = {"i0": _i0, "neg": _neg, "negative": _neg}
 
 
 def _replaced(input: Tensor, result: Tensor) -> Tensor:
@@ -185,8 +188,8 @@ def _recorder(name: str) -> Callable[..., Tensor]:
         return _with_complex(record, _COMPLEX[name])
     if name in _FORMULAS:
         return _FORMULAS[name]
-    if name in ("i0", "neg", "negative"):
-        return (_i0 if name == "i0" else _neg)(record)
+    if name in _WRAPPERS:
+        return _WRAPPERS[name](record)
     return _in_floats(record) if name in _IN_FLOATS else record
 
 
