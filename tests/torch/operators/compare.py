@@ -51,6 +51,10 @@ def main() -> int:
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     warnings.filterwarnings("ignore")
+    # The results that were recorded are those of a CPU.
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     known, seen, count, shown = remainder(), set(), Counter[str](), Counter[tuple[str, ...]]()
     for operator, name, case, kind, text in found(arguments.folder, arguments.only, arguments.device):
         count[kind] += 1
