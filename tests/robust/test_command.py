@@ -24,6 +24,7 @@ def test_version() -> None:
     for word in ("--version", "version"):
         done = command(word)
         assert (done.returncode, done.stdout.strip()) == (0, f"cuprous {cp.__version__}")
+    assert json.loads(command("version", "--json").stdout) == {"version": cp.__version__}
 
 
 def test_help_names_the_commands() -> None:

@@ -99,7 +99,7 @@ def results(torch: Any, tv: Any) -> dict[str, Any]:
         with torch.no_grad():
             for k, detected in enumerate(model(images)):
                 for key, value in detected.items():
-                    a = value.numpy().astype("f8")
+                    a = value.cpu().numpy().astype("f8")
                     found[f"{name} {k} {key}"] = [list(a.shape), a.ravel()[:40].tolist(), float(a.sum())]
         targets = [
             {"boxes": torch.tensor(b, dtype=torch.float32), "labels": torch.tensor(list(range(1, len(b) + 1))),
@@ -116,7 +116,7 @@ def results(torch: Any, tv: Any) -> dict[str, Any]:
         found[f"{name} losses"] = {key: float(value) for key, value in sorted(losses.items())}
         norms = {key: p.grad for key, p in model.named_parameters() if p.grad is not None}
         some = sorted(norms)[::9]
-        found[f"{name} gradients"] = {key: float(np.linalg.norm(norms[key].numpy().astype("f8"))) for key in some}
+        found[f"{name} gradients"] = {key: float(np.linalg.norm(norms[key].cpu().numpy().astype("f8"))) for key in some}
     return found
 
 

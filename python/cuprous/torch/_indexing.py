@@ -653,7 +653,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     Raises
     ------
     RuntimeError
-        If `source` has too few elements.
+        If `mask` is not bool, or `source` has too few elements.
 
     See Also
     --------
@@ -664,6 +664,8 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     >>> torch.masked_scatter(torch.zeros(3), torch.tensor([True, False, True]), torch.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """
+    if mask.dtype_name != "bool":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype_name}")
     input, mask = broadcast_tensors(input, mask)
     result = input.clone()
     n = int(mask.sum())

@@ -107,7 +107,11 @@ enum Command {
     /// Shows what GPUs, CPU and processes are doing
     Top(top::Options),
     /// Prints the version, like --version
-    Version,
+    Version {
+        /// Prints JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs one command line, without the program's own name, and returns the exit code.
@@ -161,7 +165,10 @@ fn dispatch(argv: Vec<String>, host: &Host<'_>, out: &mut dyn Write, err: &mut d
         Some(Command::Run { .. }) => writeln!(err, "cuprous: programs run by `python -m cuprous run`").map(|()| 2),
         Some(Command::Serve(options)) => serve::run(&options, out, err),
         Some(Command::Top(options)) => top::run(&options, out, err),
-        Some(Command::Version) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),
+        Some(Command::Version { json: true }) => {
+            report::json(out, &serde_json::json!({ "version": env!("CARGO_PKG_VERSION") })).map(|()| 0)
+        }
+        Some(Command::Version { .. }) => writeln!(out, "cuprous {}", env!("CARGO_PKG_VERSION")).map(|()| 0),
     }
     .and_then(|code| out.flush().map(|()| code))
 }
