@@ -29,7 +29,7 @@ from .helpers import command
 #: Options that must be given.
 REQUIRED = {"--step", "--gradients"}
 #: Commands that print figures.
-JSON = {"bench", "calibrate", "demo", "doctor", "estimate", "kernels", "profile", "scaling", "top"}
+JSON = {"bench", "calibrate", "demo", "doctor", "estimate", "kernels", "profile", "scaling", "top", "version"}
 
 
 @pytest.fixture(scope="module")

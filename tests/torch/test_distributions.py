@@ -152,3 +152,26 @@ def test_registered_divergences() -> None:
 
     assert float(D.kl_divergence(Own(3.0, 1.0), Own(1.0, 1.0))) == 2.0
     assert float(D.kl_divergence(D.Normal(3.0, 1.0), Own(1.0, 1.0))) == 2.0
+
+
+def test_a_distribution_of_a_program() -> None:
+    class Triangle(D.Distribution):
+        """The sum of two uniform numbers, written for PyTorch's base class."""
+
+        arg_constraints = {"width": D.constraints.positive}  # noqa: RUF012
+        has_rsample = True
+
+        def __init__(self, width: Any, validate_args: bool | None = None) -> None:
+            self.width = width
+            super().__init__(width.shape, validate_args=validate_args)
+
+        def rsample(self, sample_shape: Any = ()) -> Any:
+            shape = self._extended_shape(sample_shape)
+            assert isinstance(shape, torch.Size)
+            return (torch.rand(shape) + torch.rand(shape)) * self.width
+
+    found = Triangle(t(1.0, 2.0))
+    assert found._extended_shape() == (2,) and found.sample((20_000,)).shape == (20_000, 2)
+    np.testing.assert_allclose(found.sample((20_000,)).mean(0).cpu().numpy(), [1, 2], atol=0.05)
+    with pytest.raises(ValueError, match="width"):
+        Triangle(t(-1.0))

@@ -55,6 +55,11 @@ def test_devices() -> None:
     torch.cuda.empty_cache()
     with pytest.raises(RuntimeError):
         torch.cuda.set_device(99)
+    for call in (lambda: torch.device(-1), lambda: torch.device("cuda", -1), lambda: torch.ones(1).to(-1)):
+        with pytest.raises(RuntimeError, match="index must not be negative"):
+            call()
+    with pytest.raises(RuntimeError, match="must be cuda"):
+        torch.ones(1).cuda(torch.device("cpu"))
     if not GPU:
         with pytest.raises(RuntimeError, match=r"GPU|driver"):
             torch.cuda.current_device()

@@ -39,6 +39,8 @@ def test_defaults() -> None:
     assert torch.tensor([True]).dtype == torch.bool and torch.full((2,), 1).dtype == torch.int64
     torch.set_default_dtype(torch.float64)
     assert torch.tensor([1.5]).dtype == (torch.arange(3) / 2).dtype == torch.float64
+    assert torch.Tensor([25]).dtype == torch.Tensor(2, 3).dtype == torch.float64
+    assert torch.FloatTensor([25]).dtype == torch.float32
 
 
 @pytest.mark.parametrize(

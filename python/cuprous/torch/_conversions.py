@@ -173,7 +173,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     Raises
     ------
     RuntimeError
-        On a machine without a GPU.
+        On a machine without a GPU, or if the device is the CPU.
 
     Examples
     --------
@@ -181,6 +181,8 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     >>> x = x.cuda() if torch.cuda.is_available() else x
     """
     place = _types.device("cuda" if device is None else device)
+    if place.type == "cpu":
+        raise RuntimeError("Invalid device, must be cuda device")
     return to(self, device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 

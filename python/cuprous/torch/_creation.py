@@ -510,10 +510,10 @@ def complex_(real: Tensor, imag: Tensor) -> Tensor:
 
 
 def tensor_new(*args: Any, device: Any = None) -> Tensor:
-    """`torch.Tensor(...)`: a tensor of the given sizes, or of the given values as float32."""
+    """`torch.Tensor(...)`: a tensor of the given sizes, or of the given values in the default dtype."""
     if len(args) > 1 and not all(isinstance(a, int) for a in args):
         raise TypeError("new(): expected sizes or one sequence of values")
-    return of_sizes_or_values(args, DTYPES["float32"], device)
+    return of_sizes_or_values(args, DTYPES[_core.t_default_dtype()], device)
 
 
 def of_sizes_or_values(args: tuple[Any, ...], dtype: Any, device: Any) -> Tensor:

@@ -150,7 +150,7 @@ class device(Immutable):
     Raises
     ------
     RuntimeError
-        For an unsupported device type.
+        For an unsupported device type, or a negative index.
 
     See Also
     --------
@@ -172,7 +172,7 @@ class device(Immutable):
     def __init__(self, type: Any = None, index: int | None = None) -> None:
         if isinstance(type, device):
             type, index = type.type, type.index
-        if isinstance(type, int):
+        if isinstance(type, int) and not isinstance(type, bool):
             type, index = "cuda", type
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type!r}")
@@ -183,6 +183,8 @@ class device(Immutable):
             raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
         if number and not number.isdecimal():
             raise RuntimeError(f"Invalid device string: '{type}'")
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
         self._fix(type=kind, index=int(number) if number else index)
 
     @property

@@ -210,8 +210,9 @@ class Distribution:
         """The shape of one sample."""
         return self._event_shape
 
-    def _extended(self, sample_shape: Sequence[int]) -> list[int]:
-        return [*sample_shape, *self._batch_shape, *self._event_shape]
+    def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
+        """Returns the shape of samples. Subclasses in other programs call it by this name."""
+        return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
     @property
     def mean(self) -> Tensor:

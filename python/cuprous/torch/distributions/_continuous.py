@@ -34,7 +34,7 @@ class _LocationScale(Distribution):
         raise NotImplementedError
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.loc + self._draw(self._extended(sample_shape)) * self.scale
+        return self.loc + self._draw(self._extended_shape(sample_shape)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -327,7 +327,7 @@ class HalfNormal(Distribution):
         super().__init__(self.scale.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return _map("absolute", normal(self._extended(sample_shape), self.scale)) * self.scale
+        return _map("absolute", normal(self._extended_shape(sample_shape), self.scale)) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -394,7 +394,7 @@ class Exponential(ExponentialFamily):
         super().__init__(self.rate.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return -_map("log1p", -unit(self._extended(sample_shape), self.rate)) / self.rate
+        return -_map("log1p", -unit(self._extended_shape(sample_shape), self.rate)) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -477,7 +477,7 @@ class Uniform(Distribution):
         return constraints.interval(self.low, self.high)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.low + unit(self._extended(sample_shape), self.low) * (self.high - self.low)
+        return self.low + unit(self._extended_shape(sample_shape), self.low) * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)

@@ -98,7 +98,7 @@ class Categorical(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         flat = self.probs.detach().reshape(-1, self._num_events)
         count = math.prod(sample_shape)
-        return _sampling.multinomial(flat, count, True).T.reshape(self._extended(sample_shape))
+        return _sampling.multinomial(flat, count, True).T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -281,7 +281,7 @@ class Bernoulli(_BinaryOutcome, ExponentialFamily):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = self.probs.detach()
-        return _core.t_cast(unit(self._extended(sample_shape), probs) < probs, probs.dtype_name)
+        return _core.t_cast(unit(self._extended_shape(sample_shape), probs) < probs, probs.dtype_name)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -353,7 +353,7 @@ class Geometric(_BinaryOutcome):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = self.probs.detach()
-        u = unit(self._extended(sample_shape), probs)
+        u = unit(self._extended_shape(sample_shape), probs)
         return _map("floor", _map("log1p", -u) / _map("log1p", -_inner(probs)))
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -412,7 +412,7 @@ class Poisson(ExponentialFamily):
         super().__init__(self.rate.dims, (), validate_args)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return poisson(self.rate.detach().expand(self._extended(sample_shape)))
+        return poisson(self.rate.detach().expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -523,7 +523,7 @@ class Binomial(Distribution):
         return self._spread(_core.t_cast(values, self.probs.dtype_name), expand)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        shape = self._extended(sample_shape)
+        shape = self._extended_shape(sample_shape)
         probs, count = (_broadcasting.broadcast_to(x.detach(), shape) for x in (self.probs, self.total_count))
         return _core.t_cast(_binomial(probs, count), self.probs.dtype_name)
 

@@ -117,7 +117,10 @@ class Gamma(ExponentialFamily):
         super().__init__(self.concentration.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended(sample_shape))) / self.rate
+        return (
+            standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended_shape(sample_shape)))
+            / self.rate
+        )
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -253,7 +256,7 @@ class StudentT(Distribution):
         super().__init__(self.df.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        shape = self._extended(sample_shape)
+        shape = self._extended_shape(sample_shape)
         chi2 = 2 * standard_gamma(_broadcasting.broadcast_to(self.df * 0.5, shape))
         return self.loc + self.scale * normal(shape, self.df) * _map("rsqrt", chi2 / self.df)
 
@@ -325,7 +328,7 @@ class Dirichlet(ExponentialFamily):
         super().__init__(concentration.dims[:-1], concentration.dims[-1:], validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        parts = standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended(sample_shape)))
+        parts = standard_gamma(_broadcasting.broadcast_to(self.concentration, self._extended_shape(sample_shape)))
         return parts / _reduce(parts, -1, keepdim=True)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -403,7 +406,7 @@ class Beta(ExponentialFamily):
         super().__init__(self.concentration1.dims, (), validate_args)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        shape = self._extended(sample_shape)
+        shape = self._extended_shape(sample_shape)
         one = standard_gamma(_broadcasting.broadcast_to(self.concentration1, shape))
         return one / (one + standard_gamma(_broadcasting.broadcast_to(self.concentration0, shape)))
 

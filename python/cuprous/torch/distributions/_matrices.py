@@ -148,7 +148,7 @@ class MultivariateNormal(_Covariance):
         return _reductions.sum(_map("square", self._unbroadcasted_scale_tril), -1).expand(self.loc.dims)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        z = normal(self._extended(sample_shape), self.loc)
+        z = normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -254,7 +254,7 @@ class LowRankMultivariateNormal(Distribution):
         return diag_embed(1 / self.cov_diag) - part.mT @ part
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        shape = self._extended(sample_shape)
+        shape = self._extended_shape(sample_shape)
         few = normal([*shape[:-1], self.cov_factor.dims[-1]], self.loc)
         spread = (self.cov_factor @ few.unsqueeze(-1)).squeeze(-1)
         return self.loc + spread + _map("sqrt", self.cov_diag) * normal(shape, self.loc)
@@ -340,7 +340,7 @@ class LKJCholesky(Distribution):
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with no_grad():
             y = self._beta.sample(sample_shape).unsqueeze(-1)
-            u = tril(normal(self._extended(sample_shape), y), -1)
+            u = tril(normal(self._extended_shape(sample_shape), y), -1)
             rows = u / _map("maximum", vector_norm(u, dim=-1, keepdim=True), finfo(u.dtype).tiny)  # the first is 0
             w = _map("sqrt", y) * rows
             left = clamp(1 - _reductions.sum(_map("square", w), -1), min=finfo(w.dtype).tiny)
@@ -449,7 +449,7 @@ class Wishart(_Covariance, ExponentialFamily):
         return self.df[..., None, None] * (_map("square", covariance) + outer)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        n, shape = self.event_shape[-1], self._extended(sample_shape)
+        n, shape = self.event_shape[-1], self._extended_shape(sample_shape)
         degrees = self.df.unsqueeze(-1) - 2 * _half_steps(n, self.df)
         chi = _map("sqrt", Gamma(0.5 * degrees, 0.5, validate_args=False).rsample(sample_shape))
         product = self._unbroadcasted_scale_tril @ (tril(normal(shape, self.df), -1) + diag_embed(chi))

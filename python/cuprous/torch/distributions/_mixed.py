@@ -107,7 +107,7 @@ class ContinuousBernoulli(ExponentialFamily):
         return _map("where", self._is_far, exact, 1 / 12 - (1 / 15 - 128 / 945 * x) * x)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.icdf(unit(self._extended(sample_shape), self.probs))
+        return self.icdf(unit(self._extended_shape(sample_shape), self.probs))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -268,7 +268,7 @@ class GeneralizedPareto(Distribution):
         return _map("where", self._is_exponential, 1.0, self.concentration)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.icdf(unit(self._extended(sample_shape), self.loc))
+        return self.icdf(unit(self._extended_shape(sample_shape), self.loc))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -404,7 +404,7 @@ class VonMises(Distribution):
         >>> torch.distributions.VonMises(0.0, 4.0).sample((3,)).shape
         torch.Size([3])
         """
-        shape = self._extended(sample_shape)
+        shape = self._extended_shape(sample_shape)
         with no_grad():
             loc, k = _core.t_cast(self.loc, "float64").expand(shape), _core.t_cast(self.concentration, "float64")
             tau = 1 + _map("sqrt", 1 + 4 * k * k)

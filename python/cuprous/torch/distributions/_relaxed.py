@@ -76,7 +76,7 @@ class LogitRelaxedBernoulli(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         probs = clamp_probs(self.probs)
-        u = clamp_probs(unit(self._extended(sample_shape), probs))
+        u = clamp_probs(unit(self._extended_shape(sample_shape), probs))
         return (_map("log", u) - _map("log1p", -u) + _map("log", probs) - _map("log1p", -probs)) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -197,7 +197,7 @@ class ExpRelaxedCategorical(Distribution):
         return self._categorical.logits
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        u = clamp_probs(unit(self._extended(sample_shape), self.logits))
+        u = clamp_probs(unit(self._extended_shape(sample_shape), self.logits))
         scores = (self.logits - _map("log", -_map("log", u))) / self.temperature
         return scores - _softmax.logsumexp(scores, -1, True)
 
