@@ -10,6 +10,7 @@
 #   make fuzz       100,000 random programs against NumPy                     (PROGRAMS=1000 SEED=7 DEVICE=cuda)
 #   make fuzz-ranks  random collectives of 2 to 4 processes against NumPy, and failures of ranks (SEQUENCES=1000 FAULTS=200)
 #   make bench-learning  whole networks trained beside PyTorch                (TORCH=/path/to/python, ARGS="--device cuda")
+#   make bench-models   72 public models trained beside PyTorch                      (TORCH=/path/to/python, ARGS="--threads 1")
 #   make bench-several  checks and times of all GPUs of this machine beside PyTorch's   (ARGS="--parts faults")
 #   make oracle     values, gradients, losses and PyTorch's samples of operators against PyTorch itself, which is installed
 #                   into .torch if it is nowhere
@@ -95,7 +96,7 @@ endif
 # Folders where pip puts NVIDIA's libraries, for the Rust tests; the package finds them itself.
 NVIDIA_ROOTS = $$($(PY) -c 'import importlib.util as u; s = u.find_spec("nvidia"); print(":".join(s.submodule_search_locations) if s else "")')
 
-.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd test-amd-all bench bench-learning bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
+.PHONY: default develop demo test check t test-sim test-races test-bounds test-amd test-amd-all bench bench-learning bench-models bench-several oracle coverage gpu-test fuzz fuzz-ranks peers \
         lint lint-rust lint-python \
         test-rust test-python test-clients docs wheel sdist clean
 default: test
@@ -178,6 +179,10 @@ TORCH_READY = $(if $(filter $(abspath .torch)/%,$(TORCH)),.torch/.installed)
 
 bench-learning: $(READY) $(TORCH_READY)
 	$(ENV) $(PY) -m bench.learning --torch-python $(TORCH) $(ARGS)
+
+bench-models: $(CLIENTS_READY) $(TORCH_READY)
+	$(TORCH) -m pip install --quiet $$(grep -ho '^\(timm\|transformers\)==[0-9.]*' requirements-*.txt)
+	$(ENV) $(PY) -m bench.public_models --torch-python $(TORCH) $(ARGS)
 
 bench-several: $(READY) $(TORCH_READY)
 	$(ENV) $(PY) -m bench.several_gpus --torch-python $(TORCH) $(ARGS)

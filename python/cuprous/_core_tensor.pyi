@@ -200,9 +200,9 @@ def t_convolution(
     """One of the three products of a convolution: "output" (of input and weights), "input" (of output and weights) or
     "weight" (of output and input); extents and widths for each spatial axis."""
 
-def t_attention(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> Tensor | None:
-    """`softmax(scale * q @ k.T) @ v` of float16 or bfloat16 (batch, heads, rows, features) by a routine of the device;
-    None if it has no routine for these operands."""
+def t_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float) -> Tensor | None:
+    """`softmax(scale * q @ k.T + mask) @ v` of float16 or bfloat16 (batch, heads, rows, features) by a routine of the
+    device; None if it has no routine for these operands. The mask is finite and has no gradient."""
 
 def t_recurrent(
     mode: str, x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], layers: int, both: bool

@@ -73,6 +73,45 @@ def test_views_of_one_array_are_not_copied() -> None:
     close(*results, torch.bfloat16)
 
 
+def drawn_mask(shape: tuple[int, ...], kind: str) -> Any:
+    """Returns a mask: bool with a row that is masked entirely, or numbers of which some are infinite."""
+    mask = torch.rand(*shape, device="cuda") < 0.7
+    if kind == "numbers":
+        return torch.where(mask, torch.randn(*shape, device="cuda"), -torch.inf)
+    mask[..., shape[-2] // 2, :] = False
+    return mask
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("kind", ["bool", "numbers"])
+@pytest.mark.parametrize("shape", [(2, 1, 1, 96), (1, 3, 64, 96), (2, 3, 64, 96), (64, 96), (2, 1, 64, 75)], ids=str)
+def test_masks(dtype: Any, kind: str, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(6)
+    mask = drawn_mask(shape, "numbers" if shape[-2] == 1 else kind)
+    mask = mask if mask.dtype == torch.bool else mask.to(dtype)
+    parts = [draw((2, 3, rows, 64), dtype) for rows in (64, shape[-1], shape[-1])]
+    for causal in (False, True):
+        exact = mask if mask.dtype == torch.bool else mask.float()
+        close(
+            run(FUSED, parts, attn_mask=mask, is_causal=causal),
+            run(FORMULA, parts, attn_mask=exact, is_causal=causal),
+            dtype,
+        )
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_inference(masked: bool) -> None:
+    torch.manual_seed(7)
+    parts = [draw((4, 8, 512, 64), torch.bfloat16) for _ in range(3)]
+    options = {"attn_mask": drawn_mask((4, 1, 512, 512), "bool")} if masked else {}
+    results = []
+    with torch.no_grad():
+        for how, operands in ((FUSED, parts), (FORMULA, [p.float() for p in parts])):
+            with sdpa_kernel(how):
+                results.append([F.scaled_dot_product_attention(*operands, **options).float()])
+    close(*results, torch.bfloat16)
+
+
 def test_other_layouts_and_repeated_heads() -> None:
     torch.manual_seed(4)
     q = draw((2, 8, 64, 64), torch.float16)
@@ -82,12 +121,12 @@ def test_other_layouts_and_repeated_heads() -> None:
 
 
 def test_unsupported_cases_use_the_formula() -> None:
-    mask = torch.ones(5, 5, device="cuda").tril().bool()
+    slope = torch.zeros(8, 8, device="cuda", dtype=torch.float16).requires_grad_(True)
     for parts, options in [
         ([draw((1, 2, 5, 12), torch.float16)] * 3, {}),  # the number of features is not a multiple of eight
         ([draw((1, 2, 5, 16), torch.float32).requires_grad_(True)] * 3, {}),  # its own kernel has no gradient
         ([draw((1, 2, 5, 16), torch.float32)] * 3, {"dropout_p": 0.5}),
-        ([draw((1, 2, 5, 16), torch.float16)] * 3, {"attn_mask": mask}),
+        ([draw((1, 2, 8, 16), torch.float16)] * 3, {"attn_mask": slope}),
         ([draw((2, 5, 16), torch.float16)] * 3, {}),
     ]:
         out = F.scaled_dot_product_attention(*parts, **options)

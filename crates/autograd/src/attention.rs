@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuprous_core::attention::{Attention, Part, RowAttention};
+use cuprous_core::attention::{Attention, Mask, Part, RowAttention};
 use cuprous_core::layout::contiguous_strides;
 use cuprous_core::{Array, DType, Error, Layout, Result, RoutineOp, Saved};
 use cuprous_plan::Operand;
@@ -12,10 +12,18 @@ use crate::graph::{Edge, Edges, Grads, Node, NodeOutput, Rule, SavedArrays, Tens
 use crate::mode;
 use crate::record::needs_graph;
 
-/// Returns `softmax(scale · q kᵀ) v`, for `q` (batch, heads, queries, width), `k` (batch, heads,
-/// keys, width) and `v` (batch, heads, keys, depth). The result is (batch, heads, queries, depth). With `causal`, query
-/// i attends to keys up to i. `None` if the device has no routine for these operands.
-pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> Result<Option<Tensor>> {
+/// Returns `softmax(scale · q kᵀ + mask) v`, for `q` (batch, heads, queries, width), `k` (batch, heads, keys, width),
+/// `v` (batch, heads, keys, depth) and a finite mask (batch or 1, heads or 1, queries, keys), which has no gradient. The
+/// result is (batch, heads, queries, depth). With `causal`, query i attends to keys up to i. `None` if the device has no
+/// routine for these operands.
+pub fn attend(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    mask: Option<&Tensor>,
+    causal: bool,
+    scale: f64,
+) -> Result<Option<Tensor>> {
     let parts = [q, k, v];
     let (&[batch, heads, queries, width], &[b, h, keys, w], &[b2, h2, keys2, depth]) =
         (q.shape(), k.shape(), v.shape())
@@ -42,7 +50,7 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
         dtype,
     };
     let routine = RoutineOp::AttendRows(of_rows);
-    if dtype.is_float() && !tracked && keys > 0 && engine.supports(&routine) {
+    if mask.is_none() && dtype.is_float() && !tracked && keys > 0 && engine.supports(&routine) {
         let shape = [batch, queries, heads, depth];
         let out = engine.routine(routine, &parts.map(|t| &t.array), dtype, &shape)?;
         return Ok(Some(Tensor::new(out.view(out.layout.permute(&[0, 2, 1, 3])))));
@@ -59,13 +67,14 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
         width,
         depth,
         causal,
+        mask: None,
         scale: (scale as f32).to_bits(),
         training: tracked,
         dtype,
         parts: [none; 3],
         operand: 0,
     };
-    let shared = in_one_storage(parts.map(|t| &t.array));
+    let shared = if mask.is_none() { in_one_storage(parts.map(|t| &t.array)) } else { None };
     let start = match &shared {
         Some((start, elements, parts)) => {
             (of.parts, of.operand) = (*parts, *elements);
@@ -76,6 +85,16 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
             0
         }
     };
+    if let Some(mask) = mask {
+        let &[batches, of_heads, rows, columns] = mask.shape() else { return Ok(None) };
+        let fits =
+            [1, batch].contains(&batches) && [1, heads].contains(&of_heads) && (rows, columns) == (queries, keys);
+        if !fits || mask.dtype() != dtype || mask.array.storage.device != device {
+            return Ok(None);
+        }
+        of.mask = Some(Mask { start: of.operand, batches, heads: of_heads });
+        of.operand += mask.array.layout.size;
+    }
     let of = Arc::new(of);
     let routine = RoutineOp::Attend(of.clone());
     if !engine.supports(&routine) {
@@ -87,6 +106,12 @@ pub fn attend(q: &Tensor, k: &Tensor, v: &Tensor, causal: bool, scale: f64) -> R
         let operand = engine.empty(dtype, &[of.operand])?;
         for ((tensor, part), extents) in parts.iter().zip(of.parts).zip(of.extents()) {
             engine.update(&section(&operand, extents, part), Operand::Array(&tensor.array))?;
+        }
+        if let Some((mask, place)) = mask.zip(of.mask) {
+            let extents = of.extents_of_mask(place);
+            let strides = contiguous_strides(&extents);
+            let part = Part { start: place.start, strides: [strides[0], strides[1], strides[2]] };
+            engine.update(&section(&operand, extents, part), Operand::Array(&mask.array))?;
         }
         operand
     };

@@ -13,13 +13,24 @@ pub struct Part {
     pub strides: [i64; 3],
 }
 
-/// `softmax(scale · Q Kᵀ) V` of Q (batch, heads, queries, width), K (batch, heads, keys, width) and V (batch, heads,
-/// keys, depth).
+/// A finite mask that is added to the scaled scores, in the operand: (batches, heads, queries, keys), contiguous.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Mask {
+    /// Index of the first element.
+    pub start: i64,
+    /// 1, or as many as of Q.
+    pub batches: i64,
+    /// 1, or as many as of Q.
+    pub heads: i64,
+}
+
+/// `softmax(scale · Q Kᵀ + mask) V` of Q (batch, heads, queries, width), K (batch, heads, keys, width) and V (batch,
+/// heads, keys, depth).
 ///
-/// The operand of the forward routine is flat and holds all three at `parts`. Its result is flat too: the outputs, in
-/// the order (batch, query, head, feature), then, if `training`, the logarithms of the softmax's sums (float32, in the
-/// order (batch, head, query)). The backward routine takes operand, result and the gradient of the outputs, in the
-/// outputs' order. Its result holds the gradients of the parts at [`Attention::gradients`].
+/// The operand of the forward routine is flat and holds all three at `parts`, and the mask. Its result is flat too: the
+/// outputs, in the order (batch, query, head, feature), then the logarithms of the softmax's sums (float32, in the order
+/// (batch, head, query)). The backward routine takes operand, result and the gradient of the outputs, in the outputs'
+/// order. Its result holds the gradients of the parts at [`Attention::gradients`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attention {
     /// Batches.
@@ -36,9 +47,11 @@ pub struct Attention {
     pub depth: i64,
     /// Query i attends only to keys up to i.
     pub causal: bool,
+    /// What is added to the scaled scores.
+    pub mask: Option<Mask>,
     /// Bits (f32) of the factor on the scores.
     pub scale: u32,
-    /// The result includes what the backward routine reads.
+    /// The backward routine is needed.
     pub training: bool,
     /// Element type of everything but sums.
     pub dtype: DType,
@@ -84,7 +97,12 @@ impl Attention {
         [rows * heads * features, features, heads * features]
     }
 
-    /// Returns positions for the parts one after another, and the size of the operand that holds them.
+    /// Returns the extents of the mask: batch, head, row, column.
+    pub fn extents_of_mask(&self, mask: Mask) -> [i64; 4] {
+        [mask.batches, mask.heads, self.queries, self.keys]
+    }
+
+    /// Returns positions for the parts one after another, and the size of what holds them.
     pub fn packed(&self) -> ([Part; 3], i64) {
         let mut start = 0;
         let extents = self.extents();
@@ -111,7 +129,7 @@ impl Attention {
     /// Returns the number of elements of the result.
     pub fn result(&self) -> i64 {
         let rows = self.batch * self.heads * self.queries;
-        self.sums() + if self.training { rows * 4 / self.dtype.size() as i64 } else { 0 }
+        self.sums() + rows * 4 / self.dtype.size() as i64
     }
 
     /// Returns the number of multiplications of the forward routine.
@@ -129,9 +147,10 @@ impl fmt::Display for Attention {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Attention { batch, heads, queries, keys, width, depth, .. } = self;
         let causal = if self.causal { ", causal" } else { "" };
+        let masked = if self.mask.is_some() { ", masked" } else { "" };
         write!(
             f,
-            "{batch} × {heads} heads, {queries} × {keys} of {width} and {depth} features ({}{causal})",
+            "{batch} × {heads} heads, {queries} × {keys} of {width} and {depth} features ({}{causal}{masked})",
             self.dtype.name()
         )
     }
@@ -143,8 +162,8 @@ mod tests {
 
     fn attention(parts: [Part; 3], operand: i64) -> Attention {
         let (batch, heads, queries, keys, width, depth) = (2, 3, 5, 5, 8, 8);
-        let (causal, scale, training, dtype) = (true, 1f32.to_bits(), true, DType::BF16);
-        Attention { batch, heads, queries, keys, width, depth, causal, scale, training, dtype, parts, operand }
+        let (causal, mask, scale, training, dtype) = (true, None, 1f32.to_bits(), true, DType::BF16);
+        Attention { batch, heads, queries, keys, width, depth, causal, mask, scale, training, dtype, parts, operand }
     }
 
     #[test]

@@ -16,8 +16,9 @@ const F32: cudnnDataType_t = cudnnDataType_t::CUDNN_DATA_FLOAT;
 /// The tensors in memory, whose addresses each run binds.
 struct Bindings {
     parts: [Id; 3],
+    mask: Option<Id>,
     outputs: Id,
-    logsumexp: Option<Id>,
+    logsumexp: Id,
     /// For the backward pass: the gradient of the outputs, those of the parts, and the row sums of dO · O in float32.
     backward: Option<(Id, [Id; 3], Id)>,
 }
@@ -44,13 +45,18 @@ fn transposed<T: Copy>([a, b, c, d]: [T; 4]) -> [T; 4] {
     [a, b, d, c]
 }
 
-/// Adds the scaled scores, Q · Kᵀ.
-fn scores(g: &mut Graph, of: &Attention, q: Id, k: Id) -> Id {
+/// Adds the scaled scores, Q · Kᵀ, and the mask.
+fn scores(g: &mut Graph, of: &Attention, q: Id, k: Id) -> (Id, Option<Id>) {
     let extents = [of.batch, of.heads, of.queries, of.keys];
     let product = g.virtual_tensor(&extents, F32);
     g.matmul(q, k, product);
     let factor = g.constant(f32::from_bits(of.scale));
-    g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[product, factor], &extents)
+    let scaled = g.pointwise_virtual(P::CUDNN_POINTWISE_MUL, &[product, factor], &extents);
+    let Some(mask) = of.mask else { return (scaled, None) };
+    let extents_of_mask = of.extents_of_mask(mask);
+    let dtype = data_type(of.dtype).expect("only such attention is planned");
+    let mask = g.memory(&extents_of_mask, &graph::dense(&extents_of_mask), dtype);
+    (g.pointwise_virtual(P::CUDNN_POINTWISE_ADD, &[scaled, mask], &extents), Some(mask))
 }
 
 /// Adds Q, K and V, transposed where `transpose` says so: K, and in the backward pass V too.
@@ -81,7 +87,7 @@ fn forward(of: &Attention) -> (Graph, Bindings) {
     let outputs = outputs(g, of);
     let all = [of.batch, of.heads, of.queries, of.keys];
     let rows = [of.batch, of.heads, of.queries, 1];
-    let mut score = scores(g, of, q, k);
+    let (mut score, mask) = scores(g, of, q, k);
     if of.causal {
         score = g.lower_triangle(score);
     }
@@ -91,16 +97,14 @@ fn forward(of: &Attention) -> (Graph, Bindings) {
     let exponentials = g.pointwise_virtual(P::CUDNN_POINTWISE_EXP, &[centred], &all);
     let total = g.virtual_tensor(&rows, F32);
     g.reduce(R::CUDNN_REDUCE_TENSOR_ADD, exponentials, total);
-    let logsumexp = of.training.then(|| {
-        let log = g.pointwise_virtual(P::CUDNN_POINTWISE_LOG, &[total], &rows);
-        let logsumexp = g.memory(&rows, &graph::dense(&rows), F32);
-        g.pointwise(P::CUDNN_POINTWISE_ADD, &[row_max, log], logsumexp);
-        logsumexp
-    });
+    // Written in inference too: there is no engine that leaves it out.
+    let log = g.pointwise_virtual(P::CUDNN_POINTWISE_LOG, &[total], &rows);
+    let logsumexp = g.memory(&rows, &graph::dense(&rows), F32);
+    g.pointwise(P::CUDNN_POINTWISE_ADD, &[row_max, log], logsumexp);
     let weights = g.virtual_tensor(&all, dtype);
     g.pointwise(P::CUDNN_POINTWISE_DIV, &[exponentials, total], weights);
     g.matmul(weights, v, outputs);
-    (graph, Bindings { parts: [q, k, v], outputs, logsumexp, backward: None })
+    (graph, Bindings { parts: [q, k, v], mask, outputs, logsumexp, backward: None })
 }
 
 fn backward(of: &Attention) -> (Graph, Bindings) {
@@ -123,7 +127,7 @@ fn backward(of: &Attention) -> (Graph, Bindings) {
     let one = g.constant(1.0);
     g.pointwise(P::CUDNN_POINTWISE_MUL, &[reduced, one], row_sums);
     // Recomputes the softmax; then the gradient of V.
-    let scaled = scores(g, of, q, k);
+    let (scaled, mask) = scores(g, of, q, k);
     let mut centred = g.pointwise_virtual(P::CUDNN_POINTWISE_SUB, &[scaled, logsumexp], &all);
     if of.causal {
         centred = g.lower_triangle(centred);
@@ -149,15 +153,7 @@ fn backward(of: &Attention) -> (Graph, Bindings) {
     g.reshape(k, straight);
     // Written by one product instead of accumulated in parts, so that every run gives the same bits.
     g.matmul(dscores, straight, grads[0]);
-    (
-        graph,
-        Bindings {
-            parts: [q, k, v],
-            outputs: out,
-            logsumexp: Some(logsumexp),
-            backward: Some((dout, grads, row_sums)),
-        },
-    )
+    (graph, Bindings { parts: [q, k, v], mask, outputs: out, logsumexp, backward: Some((dout, grads, row_sums)) })
 }
 
 /// The largest number of features that the engines for training support, and the number that it must be a multiple of.
@@ -251,8 +247,9 @@ impl Cudnn {
         let at = |base: DevPtr, elements: i64| base.offset(elements * of.dtype.size() as i64);
         let mut tensors: Vec<(Id, DevPtr)> =
             bindings.parts.iter().zip(&of.parts).map(|(&id, part)| (id, at(operand, part.start))).collect();
+        tensors.extend(bindings.mask.zip(of.mask).map(|(id, mask)| (id, at(operand, mask.start))));
         tensors.push((bindings.outputs, result));
-        tensors.extend(bindings.logsumexp.map(|id| (id, at(result, of.sums()))));
+        tensors.push((bindings.logsumexp, at(result, of.sums())));
         if let Some((backward, [gradient, out])) = bindings.backward.as_ref().zip(backward) {
             let (dout, grads, row_sums) = backward;
             tensors.push((*dout, gradient));

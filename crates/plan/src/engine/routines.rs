@@ -62,6 +62,7 @@ impl Engine {
         }
         let mut moved = 0;
         let mut operands = [In::default(); 3];
+        debug_assert!(ins.len() <= operands.len(), "{} has too many operands", op.name());
         for (operand, a) in operands.iter_mut().zip(ins) {
             *operand = recording.read(a);
             moved = u64::saturating_add(moved, (a.layout.size as usize * a.dtype().size()) as u64);

@@ -6,7 +6,7 @@ import math
 
 from cuprous import _core
 from cuprous._core import Tensor
-from cuprous.torch import _autocast, _joining, _shape
+from cuprous.torch import _autocast, _broadcasting, _info, _joining, _shape
 from cuprous.torch._softmax import softmax
 from cuprous.torch.backends import cuda as _switches
 from cuprous.torch.nn._cudnn_hint import prefer_cudnn
@@ -54,11 +54,11 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
                                  enable_gqa: bool = False) -> Tensor:  # fmt: skip
     """Returns `softmax(query @ key.T * scale + mask) @ value`.
 
-    Inputs with four dimensions, without mask and dropout, use a routine that does not store the scores: unless a
+    Inputs with four dimensions, without dropout, use a routine that does not store the scores: without mask, unless a
     gradient is needed, on the CPU always, and on a GPU for up to four queries or 2^18 scores; on a GPU in half
-    precision otherwise one of cuDNN. All other cases, and those that `torch.nn.attention.sdpa_kernel` selects, use the
-    formula. Half precision is computed in float32 and rounded once, except that the formula on a GPU rounds scores and
-    weights.
+    precision otherwise one of cuDNN, with a mask too unless that needs a gradient. All other cases, and those that
+    `torch.nn.attention.sdpa_kernel` selects, use the formula. Half precision is computed in float32 and rounded once,
+    except that the formula on a GPU rounds scores and weights.
 
     Parameters
     ----------
@@ -130,11 +130,39 @@ def _in_float32(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | N
         _core.set_autocast_dtype("cpu", previous)
 
 
+def _fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool,
+           factor: float) -> Tensor | None:  # fmt: skip
+    """Returns attention by a routine of the device, or None if it has none for these operands."""
+    if attn_mask is None:
+        return _core.t_attention(query, key, value, None, is_causal, factor)
+    half = query.dtype_name in ("float16", "bfloat16") and query.is_cuda
+    known = attn_mask.dtype_name in ("bool", query.dtype_name)
+    if not (half and known) or attn_mask.requires_grad or attn_mask.ndim > 4 or key.ndim != 4:
+        return None
+    rows, columns = query.dims[-2], key.dims[-2]
+    if is_causal:
+        lower = causal(rows, columns, query.device_name)
+        is_bool = attn_mask.dtype_name == "bool"
+        attn_mask = _map("logical_and", attn_mask, lower) if is_bool else _map("where", lower, attn_mask, -math.inf)
+    # The routine needs finite masks. A row that is masked entirely gives zeros.
+    lowest = _info.finfo(query.dtype).min
+    if attn_mask.dtype_name == "bool":
+        takes_part = attn_mask
+        added = _map("where", attn_mask, _core.t_full([], 0.0, query.dtype_name, query.device_name), lowest)
+    else:
+        takes_part = _map("greater", attn_mask, -math.inf)
+        added = _map("maximum", attn_mask, lowest)
+    batch, heads = ([1] * (4 - attn_mask.ndim) + list(attn_mask.dims))[:2]
+    added = _broadcasting.broadcast_to(added, [batch, heads, rows, columns])
+    mixed = _core.t_attention(query, key, value, added, False, factor)
+    return None if mixed is None else _map("where", _reduce("max", takes_part, [-1], True), mixed, 0)
+
+
 def _attend(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
             scale: float | None) -> Tensor:  # fmt: skip
     """Returns attention by a routine of the device, or by the formula."""
-    if attn_mask is None and dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
-        mixed = _core.t_attention(query, key, value, is_causal, _factor(query, scale))
+    if dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
+        mixed = _fused(query, key, value, attn_mask, is_causal, _factor(query, scale))
         if mixed is not None:
             return mixed
         if query.dtype_name in ("float16", "bfloat16"):
