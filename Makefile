@@ -180,7 +180,7 @@ TORCH_READY = $(if $(filter $(abspath .torch)/%,$(TORCH)),.torch/.installed)
 bench-learning: $(READY) $(TORCH_READY)
 	$(ENV) $(PY) -m bench.learning --torch-python $(TORCH) $(ARGS)
 
-bench-models: $(CLIENTS_READY) $(TORCH_READY)
+bench-models: $(READY) $(if $(strip $(WHEEL)),,$(VENV)/.clients) $(TORCH_READY)
 	$(TORCH) -m pip install --quiet $$(grep -ho '^\(timm\|transformers\)==[0-9.]*' requirements-*.txt)
 	$(ENV) $(PY) -m bench.public_models --torch-python $(TORCH) $(ARGS)
 
