@@ -118,6 +118,12 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "prelu": (lambda: F.prelu(torch.ones(2, 8), torch.ones(2, 4)), RuntimeError, "scalar or 1D"),
     "neg": (lambda: torch.neg(t(True)), RuntimeError, "Negation"),
     "kthvalue": (lambda: torch.kthvalue(t(1, 2), 3), RuntimeError, "out of range"),
+    "mask of integers": (
+        lambda: F.scaled_dot_product_attention(*[torch.ones(1, 2, 4, 8)] * 3, attn_mask=torch.ones(4, 4).long()),
+        RuntimeError, "attn_mask dtype to be bool or float"),
+    "mask of more batches": (
+        lambda: F.scaled_dot_product_attention(*[torch.ones(1, 2, 4, 8)] * 3, attn_mask=torch.ones(2, 1, 4, 4) > 0),
+        RuntimeError, "does not broadcast to the scores"),
     "masked_scatter": (lambda: t(1, 2).masked_scatter(t(1, 0), t(3, 4)), RuntimeError, "boolean masks.*int64"),
     "masked_fill": (lambda: torch.ones(2).masked_fill(t(True, False), 1j), RuntimeError, "cannot be converted"),
     "isclose": (lambda: torch.isclose(t(1.0), t(1.0), rtol=-0.5), RuntimeError, "rtol must be greater"),

@@ -48,6 +48,22 @@ def _check_operands(query: Tensor, key: Tensor, value: Tensor) -> None:
         )
 
 
+def _check_mask(query: Tensor, key: Tensor, mask: Tensor) -> None:
+    """Raises RuntimeError for a mask that is neither bool nor a number to be added to scores, or has other shapes."""
+    if mask.dtype_name not in ("bool", "float32", query.dtype_name):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{mask.dtype_name} and query.dtype: {query.dtype_name} instead."
+        )
+    batch = _broadcasting.broadcast_shapes(query.dims[:-2], key.dims[:-2])
+    scores = (*batch, query.dims[-2], key.dims[-2])
+    if tuple(_broadcasting.broadcast_shapes(scores, mask.dims)) != scores:
+        raise RuntimeError(
+            f"[scaled_dot_product_attention] the mask of shape {list(mask.dims)} does not broadcast to the scores' "
+            f"shape {list(scores)}"
+        )
+
+
 @_autocast.policy
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                                  dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None,
@@ -87,7 +103,8 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     Raises
     ------
     RuntimeError
-        For shapes that do not fit, or where the formula is needed and not allowed.
+        For shapes that do not fit, masks of other dtypes than bool, float32 and that of `query`, or where the formula
+        is needed and not allowed.
 
     See Also
     --------
@@ -113,6 +130,9 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
             return result.reshape(batch, heads, rows, value.dims[-1])
         key = _joining.repeat_interleave(key, heads // of_keys, -3)
         value = _joining.repeat_interleave(value, heads // of_values, -3)
+    if attn_mask is not None:
+        _check_operands(query, key, value)
+        _check_mask(query, key, attn_mask)
     if query.dtype_name in ("float16", "bfloat16") and not query.is_cuda:
         return _in_float32(query, key, value, attn_mask, dropout_p, is_causal, scale)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
@@ -136,8 +156,7 @@ def _fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
     if attn_mask is None:
         return _core.t_attention(query, key, value, None, is_causal, factor)
     half = query.dtype_name in ("float16", "bfloat16") and query.is_cuda
-    known = attn_mask.dtype_name in ("bool", query.dtype_name)
-    if not (half and known) or attn_mask.requires_grad or attn_mask.ndim > 4 or key.ndim != 4:
+    if not half or attn_mask.requires_grad or attn_mask.ndim > 4 or key.ndim != 4:
         return None
     rows, columns = query.dims[-2], key.dims[-2]
     if is_causal:
@@ -161,6 +180,8 @@ def _fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
 def _attend(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
             scale: float | None) -> Tensor:  # fmt: skip
     """Returns attention by a routine of the device, or by the formula."""
+    if attn_mask is not None and attn_mask.dtype_name != "bool":
+        attn_mask = _core.t_cast(attn_mask, query.dtype_name)
     if dropout_p == 0 and query.ndim == 4 and _switches.fused_sdp_enabled():
         mixed = _fused(query, key, value, attn_mask, is_causal, _factor(query, scale))
         if mixed is not None:
