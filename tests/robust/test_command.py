@@ -116,6 +116,8 @@ def test_demo_as_json_and_picture(tmp_path: Path) -> None:
     for row in report["rows"]:
         assert row["note"].startswith(("needs SciPy", "needs another package")) or row["cpu"] > 0, row
         assert "wrong" not in row["note"]
+    peers = {row["name"]: row["peer"] for row in report["rows"]}
+    assert peers["query"] == "Polars" and peers["blur"] == "SciPy" and peers["add"] == "NumPy"
     root = ElementTree.parse(picture).getroot()
     assert root.tag.endswith("svg")
     assert len(root.findall(".//{*}rect")) >= 10
@@ -166,7 +168,7 @@ def test_demo_has_grey_bars_for_the_cpu_and_blue_ones_for_the_gpu() -> None:
     from cuprous._tools.demo.measure import Result
     from cuprous._tools.demo.show import groups
 
-    result = Result("add", "adding", numpy=4.0, cpu=2.0, gpu=0.5, gpu_copies=1.0)
+    result = Result("add", "adding", reference=4.0, cpu=2.0, gpu=0.5, gpu_copies=1.0)
     bars = {line[2:16].strip(): line for line in as_text(groups([result]), True, 100).splitlines() if "█" in line}
     assert {label: next(c for c in (GRAY, BLUE) if c in line) for label, line in bars.items()} == {
         "NumPy": GRAY, "Cuprous, CPU": GRAY, "Cuprous, GPU": BLUE, "with copies": BLUE
@@ -208,7 +210,7 @@ def test_demo_has_no_time_below_the_memory_bound() -> None:
     report = json.loads(command("demo", "--quick", "--json", "--only", "matmul,options,small,add").stdout)
     for row in report["rows"]:
         assert row["cpu_bound"] > 0, row
-        assert min(row["cpu"], row["numpy"]) * 2 > row["cpu_bound"], row
+        assert min(row["cpu"], row["reference"]) * 2 > row["cpu_bound"], row
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

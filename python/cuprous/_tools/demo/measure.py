@@ -27,7 +27,8 @@ class Result:
 
     name: str
     title: str
-    numpy: float | None = None
+    peer: str = "NumPy"  # what Cuprous is compared with
+    reference: float | None = None  # the peer's time
     cpu: float | None = None
     gpu: float | None = None  # inputs and results stay on the GPU
     gpu_copies: float | None = None  # inputs come from NumPy and the result goes back
@@ -44,8 +45,8 @@ class Result:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster than NumPy the fastest device is."""
-        return self.numpy / self.best if self.numpy and self.best else None
+        """How many times faster than the peer the fastest device is."""
+        return self.reference / self.best if self.reference and self.best else None
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "ratio": self.ratio}
@@ -95,16 +96,16 @@ def bytes_of(values: Any) -> int:
 
 def measure(row: Row, cp: Any, gpu: bool, quick: bool, tell: Callable[[str], None]) -> Result:
     """Measures a row. A wrong result and an impossible time are not shown: the note says what is wrong."""
-    result = Result(row.name, row.title)
+    result = Result(row.name, row.title, row.peer)
     budget = 0.3 if quick else 2.5
     host = row.make(quick)
     if row.needs and find_spec(row.needs) is None:
         result.note = f"needs another package for the comparison: pip install {row.needs}"
         return result
-    tell("NumPy")
+    tell(row.peer)
     expected = row.run(np, *host)
     result.nbytes = bytes_of(expected) + sum(a.nbytes for a in host if isinstance(a, np.ndarray))
-    result.numpy = seconds_each(lambda: row.run(np, *host), done, row.repeat, budget) * 1e3
+    result.reference = seconds_each(lambda: row.run(np, *host), done, row.repeat, budget) * 1e3
     for device in ("cpu", "cuda") if gpu else ("cpu",):
         tell("Cuprous, " + ("CPU" if device == "cpu" else "GPU"))
         try:
@@ -143,8 +144,8 @@ def on_device(
         rate = bandwidth.of_cpu if device == "cpu" else lambda n: bandwidth.of_gpu(cp, n)
         bound = bandwidth.Bound(result.nbytes if row.transfers else 0, rate)
         bound.check(seconds)
-        if device == "cpu" and result.numpy is not None:
-            bound.check(result.numpy / 1e3)
+        if device == "cpu" and result.reference is not None:
+            bound.check(result.reference / 1e3)
         if device == "cpu" or not row.transfers:
             return seconds, None, bound
 

@@ -17,8 +17,8 @@ class Row:
     """One line of the table.
 
     `make` draws the inputs as NumPy arrays; `run(xp, *inputs)` computes; `check(numpy's, cuprous's)` raises where they
-    differ. `repeat`: how often the work is done in one timing, so that short work is measured well. `needs`: the module
-    that it is compared with, if that is not NumPy.
+    differ. `repeat`: how often the work is done in one timing, so that short work is measured well. `needs`
+    and `peer`: the module that it is compared with, and its name, if that is not NumPy.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Row:
     check: Callable[[Any, Any], None]
     repeat: int = 1
     needs: str = ""
+    peer: str = "NumPy"
     transfers: bool = True
 
 
@@ -228,9 +229,10 @@ def rows(quick: bool) -> list[Row]:
         Row("options", f"Black-Scholes, {options} options, float64", make_options, run_options, close(1e-10)),
         Row("paths", f"Monte Carlo, {paths:,} paths x {steps} steps", make_paths, run_paths, check_paths(paths),
             transfers=False),
-        Row("blur", f"Gaussian blur of {size} x {size}", make_image, run_blur, close(1e-5), needs="scipy"),
-        Row("query", f"sums of 1,000 groups of {lines} rows, beside Polars", make_query, run_query, close(1e-10),
-            needs="polars"),
+        Row("blur", f"Gaussian blur of {size} x {size}", make_image, run_blur, close(1e-5), needs="scipy",
+            peer="SciPy"),
+        Row("query", f"sums of 1,000 groups of {lines} rows", make_query, run_query, close(1e-10), needs="polars",
+            peer="Polars"),
         Row("small", "20 small operations on 1,000 numbers", make_small, run_small, close(1e-12), repeat=100),
         Row("add", "adding 1,000,000 integers", make_add, run_add, close(0.0), repeat=10),
     ]  # fmt: skip

@@ -16,15 +16,17 @@ def groups(results: Sequence[Result]) -> list[Group]:
     found = []
     for result in results:
         measured = [
-            ("NumPy", result.numpy, False), ("Cuprous, CPU", result.cpu, False), ("Cuprous, GPU", result.gpu, True),
+            (result.peer, result.reference, False),
+            ("Cuprous, CPU", result.cpu, False),
+            ("Cuprous, GPU", result.gpu, True),
             ("  with copies", result.gpu_copies, True),
-        ]  # fmt: skip
+        ]
         bounds = [("CPU, at least", result.cpu_bound), ("GPU, at least", result.gpu_bound)]
         found.append(
             Group(
                 result.title,
-                f"{times(result.ratio)} as fast as NumPy" if result.ratio else "",
-                [Bar(label, ms, gpu, label == "NumPy") for label, ms, gpu in measured if ms is not None],
+                f"{times(result.ratio)} as fast as {result.peer}" if result.ratio else "",
+                [Bar(label, ms, gpu, label == result.peer) for label, ms, gpu in measured if ms is not None],
                 [(label, ms, f"{result.nbytes / ms / 1e6:.3g} GB/s") for label, ms in bounds if ms],
                 result.note,
             )

@@ -22,10 +22,14 @@ const MAX_CHANNELS: usize = 16;
 const MAX_GROUP_BYTES: usize = 1 << 20;
 /// Number of tasks below which the work is divided further.
 const MIN_TASKS: usize = 8;
+/// Number of products from which on a task is worth another thread: those of about ten microseconds.
+const TASK_PRODUCTS: usize = 1 << 17;
 /// Number of products that are added up in the precision of the elements before they are added to a sum in float64.
 const MAX_RUN: usize = 4096;
 /// Maximum bytes of sums of weights.
 const MAX_SUM_BYTES: usize = 16 << 20;
+/// Maximum bytes of sums of weights, with a sum for each lane, that a task keeps from image to image.
+const MAX_KEPT_BYTES: usize = 256 << 10;
 
 /// A direct convolution, or one of its gradients.
 pub(super) struct Direct<'a> {
@@ -226,13 +230,18 @@ impl<T: Element> Elements<'_, T> {
         size: usize,
         each: impl Fn(*mut T, usize, Range<usize>) + Sync,
     ) -> Result<()> {
-        let share = self.job.share(channels, groups);
+        let job = self.job;
+        let share = job.share(channels, groups);
         let shares = channels.div_ceil(share);
+        let products = share * (job.inputs * job.outputs / channels) * job.taps() * job.grid.span;
+        let (count, step) = (groups * shares, TASK_PRODUCTS.div_ceil(products));
         let workspaces = Workspaces::new(|| zeros::<T>(size));
-        parallel_for(groups * shares, |task| {
+        parallel_for(count.div_ceil(step), |k| {
             let Some(workspace) = workspaces.take() else { return };
-            let first = task % shares * share;
-            each(workspace.as_ptr() as *mut T, task / shares, first..(first + share).min(channels));
+            for task in k * step..((k + 1) * step).min(count) {
+                let first = task % shares * share;
+                each(workspace.as_ptr() as *mut T, task / shares, first..(first + share).min(channels));
+            }
             workspaces.put_back(workspace);
         });
         workspaces.finish()
@@ -358,7 +367,9 @@ impl<T: Element> Elements<'_, T> {
         let elements = job.groups * job.outputs * taps;
         let totals = zeros::<f64>(parts * elements)?;
         let totals = SharedPtr(totals.as_ptr());
-        let space = size + CHANNELS * (pitch + taps * lanes);
+        let share = job.share(job.outputs, parts * job.groups);
+        let keeps = block_of(share) == share || share * taps * lanes * size_of::<T>() <= MAX_KEPT_BYTES;
+        let space = size + CHANNELS * pitch + if keeps { share } else { CHANNELS } * taps * lanes;
         self.for_shares(parts * job.groups, job.outputs, space, |lines, number, share| {
             let (group, part) = (number % job.groups, number / job.groups);
             let images = part * job.images / parts..(part + 1) * job.images / parts;
@@ -367,13 +378,15 @@ impl<T: Element> Elements<'_, T> {
                 let factors = lines.add(size);
                 let sums = factors.add(CHANNELS * pitch);
                 let total = (totals.at(0) as *mut f64).add(part * elements + (group * job.outputs) * taps);
+                // What was added to each sum since it was added to the totals.
                 let mut pending = 0;
-                // One block of outputs keeps its sums over several images.
-                let single = block_of(share.len()) == share.len();
                 for image in images.clone() {
                     let number = image * job.groups + group;
                     self.place((x.at(0) as *const T).add(number * job.inputs * job.plane), job.inputs, lines);
+                    let before = pending;
                     for (at, channels) in blocks(share.clone()) {
+                        let sums = if keeps { sums.add((at - share.start) * taps * lanes) } else { sums };
+                        pending = before;
                         for c in 0..channels {
                             let from = (y.at(0) as *const T).add((number * job.outputs + at + c) * job.positions);
                             self.place_outputs(from, factors.add(c * pitch));
@@ -392,7 +405,7 @@ impl<T: Element> Elements<'_, T> {
                                 sums,
                             });
                             (q, pending) = (q + span, pending + span);
-                            if !single || pending >= MAX_RUN * lanes || image + 1 == images.end && q == grid.span {
+                            if !keeps || pending >= MAX_RUN * lanes || image + 1 == images.end && q == grid.span {
                                 self.add_sums(sums, channels * taps, total.add(at * taps));
                                 pending = 0;
                             }
@@ -418,7 +431,12 @@ impl<T: Element> Elements<'_, T> {
             // SAFETY: there are `n` sums of `lanes` elements, and `n` totals.
             unsafe {
                 let of = std::slice::from_raw_parts_mut(sums.add(k * lanes), lanes);
-                *totals.add(k) += of.iter().map(|&v| v.into()).sum::<f64>();
+                // Two independent sums, or as many as fit into a register.
+                let mut sum = [0.0; 2];
+                for pair in of.chunks_exact(2) {
+                    sum = [sum[0] + pair[0].into(), sum[1] + pair[1].into()];
+                }
+                *totals.add(k) += sum[0] + sum[1];
                 of.fill(T::default());
             }
         }
