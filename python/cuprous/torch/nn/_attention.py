@@ -156,7 +156,7 @@ def _fused(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
     if attn_mask is None:
         return _core.t_attention(query, key, value, None, is_causal, factor)
     half = query.dtype_name in ("float16", "bfloat16") and query.is_cuda
-    if not half or attn_mask.requires_grad or attn_mask.ndim > 4 or key.ndim != 4:
+    if not half or attn_mask.requires_grad or attn_mask.ndim > 4 or key.ndim != 4 or not _core.has_cudnn():
         return None
     rows, columns = query.dims[-2], key.dims[-2]
     if is_causal:
