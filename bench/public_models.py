@@ -92,8 +92,7 @@ def work(threads: int, only: str) -> None:
 
 def measure(command: list[str], threads: int) -> dict[str, dict[str, float]]:
     """Returns the worker's figures by model."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "CUPROUS_NUM_THREADS": str(threads),
-                                "HF_HUB_OFFLINE": "1"}  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
