@@ -140,10 +140,10 @@ def record(best: dict[str, dict[str, float]], threads: int, median: float, least
 
     run = history.Run("cpu", {})
     ms = {name: sum(of.values()) for name, of in best.items()}
-    title = f"a step of each of {len(best['cuprous'])} public models, added up, {threads} threads"
+    title = f"a step of each of {len(best['cuprous'])} public models, added up, {threads} thread{'s' * (threads > 1)}"
     note = f"median of the models {median:.2f} of PyTorch's speed, least {least:.2f}"
     entry = run.entry(
-        "public_models", title, ms, target=f"median ≥ {MEDIAN}, each ≥ {LEAST}",
+        f"learning.public_models_{threads}", title, ms, target=f"median ≥ {MEDIAN}, each ≥ {LEAST}",
         met=median >= MEDIAN and least >= LEAST, note=note,
     )  # fmt: skip
     history.append(run.machine.file, [entry])

@@ -105,6 +105,11 @@ PEERS = {"numpy": "NumPy", "scipy": "SciPy", "numba": "Numba", "numexpr": "NumEx
          "jax": "JAX", "nccl": "NCCL", "compile": "compiled", "graph": "graph"}  # fmt: skip
 
 
+def kind_of(e: Entry) -> str:
+    """Returns the key of `KINDS` of a row: what stands before its first point."""
+    return e.row.split(".")[0] if "." in e.row else ""
+
+
 def plain_title(e: Entry) -> str:
     """Returns the title of an entry, or a plain description in place of an older one."""
     return PLAIN_TITLES.get(e.title, e.title)
@@ -151,8 +156,10 @@ def section(entries: list[Entry]) -> str:
     count = {met: sum(e.met is met for e in rows) for met in (True, False, None)}
     text = f"## {last.machine}{host}\n\n"
     text += f"{count[True]} targets met, {count[False]} missed, {count[None]} rows without.{copy}\n"
+    if unknown := {kind_of(e) for e in rows} - KINDS.keys():
+        raise ValueError(f"rows of {', '.join(sorted(unknown))}: add a heading to KINDS")
     for kind, heading in KINDS.items():
-        found = [e for e in rows if (e.row.split(".")[0] if "." in e.row else "") == kind]
+        found = [e for e in rows if kind_of(e) == kind]
         if not found:
             continue
         lines = [
