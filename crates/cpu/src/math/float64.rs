@@ -19,6 +19,20 @@ pub(super) const MAGIC: f64 = 6755399441055744.0;
 
 float_common!(f64 F64);
 
+/// Returns the square, rounded, and what rounding lost.
+#[inline(always)]
+fn exact_square<S: Isa>(v: f64) -> [f64; 2] {
+    let square = v * v;
+    if S::FMA {
+        return [square, v.mul_add(v, -square)];
+    }
+    // Dekker's product, of halves of 26 bits.
+    let split = v * 134_217_729.0;
+    let high = v - split + split;
+    let low = v - high;
+    [square, high * high - square + 2.0 * high * low + low * low]
+}
+
 /// Returns true where the vectorized method is correct. Functions that are not listed are correct everywhere.
 #[inline(always)]
 pub(super) fn fast<S: Isa>(a: f64, fun: Fun) -> bool {
@@ -606,9 +620,18 @@ impl<S: Isa> Float for F64<S> {
     fn rsqrt(self) -> Self {
         x(1.0 / self.0.sqrt())
     }
+    /// Adds the exact squares, as FreeBSD's and musl's `hypot` do, but scales both operands by the larger one alone, so that
+    /// there is no branch.
     #[inline(always)]
     fn hypot(self, o: Self) -> Self {
-        x(libm::hypot(self.0, o.0))
+        const SCALE: f64 = f64::from_bits((1023 + 600) << 52);
+        let (a, b) = (self.0.abs(), o.0.abs());
+        let (large, small) = (pick(a > b, a, b), pick(a > b, b, a));
+        let (tiny, huge) = (large < f64::from_bits((1023 - 400) << 52), large > f64::from_bits((1023 + 500) << 52));
+        let scale = pick(tiny, SCALE, pick(huge, 1.0 / SCALE, 1.0));
+        let ([x2, xr], [y2, yr]) = (exact_square::<S>(large * scale), exact_square::<S>(small * scale));
+        let root = (yr + xr + y2 + x2).sqrt() * pick(tiny, 1.0 / SCALE, pick(huge, SCALE, 1.0));
+        x(pick((a == f64::INFINITY) | (b == f64::INFINITY), f64::INFINITY, root))
     }
     #[inline(always)]
     fn copysign(self, o: Self) -> Self {
