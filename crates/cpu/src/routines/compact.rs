@@ -2,17 +2,17 @@
 
 use cuprous_core::routine::{MASK_TILE, packed_mask};
 use cuprous_core::{DType, Result};
-use rayon::prelude::*;
 
 use crate::routines::operands::{Contiguous, PARALLEL, View};
-use crate::threads::SharedPtr;
+use crate::threads::{SharedPtr, parallel_for};
 
 const TILE: usize = MASK_TILE as usize;
 const WORDS: usize = TILE / 64;
 
 /// Runs `tile` for each number below `n`, in parallel if there is enough work.
 fn each_tile(n: usize, tile: impl Fn(usize) + Sync + Send) {
-    if (n * TILE) as i64 >= PARALLEL { (0..n).into_par_iter().for_each(tile) } else { (0..n).for_each(tile) }
+    let step = if (n * TILE) as i64 >= PARALLEL { PARALLEL as usize / TILE / 2 } else { n.max(1) };
+    parallel_for(n.div_ceil(step), |t| (t * step..n.min((t + 1) * step)).for_each(&tile));
 }
 
 /// Returns up to 64 bytes, each 0 or 1, as bits.
@@ -111,8 +111,14 @@ impl CompactTask {
                 let mut to = if k > 0 { *packed.add(k - 1) as usize } else { 0 };
                 for w in 0..WORDS {
                     let mut word = *packed.add(tiles + k * WORDS + w);
+                    let (first, room) = (k * TILE + w * 64, size - to.min(size));
+                    if word == u64::MAX && room >= 64 {
+                        (0..64).for_each(|i| *(out.0 as *mut T).add(to + i) = value(first + i));
+                        to += 64;
+                        continue;
+                    }
                     while word != 0 && to < size {
-                        *(out.0 as *mut T).add(to) = value(k * TILE + w * 64 + word.trailing_zeros() as usize);
+                        *(out.0 as *mut T).add(to) = value(first + word.trailing_zeros() as usize);
                         word &= word - 1;
                         to += 1;
                     }
