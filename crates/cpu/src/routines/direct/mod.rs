@@ -360,13 +360,14 @@ impl<T: Element> Elements<'_, T> {
         let (job, grid, lanes) = (self.job, &self.job.grid, self.loops.lanes);
         let taps = job.inputs * job.taps();
         let size = job.inputs * job.channel() + SLACK;
-        let pitch = grid.span + SLACK;
+        // Factors are aligned, as vectors of lines cannot be.
+        let (size, pitch) = (size.next_multiple_of(lanes), (grid.span + SLACK).next_multiple_of(lanes));
         let offsets = self.offsets();
         // Images are summed in several parts, which are then added in order. Their number depends only on sizes.
         let parts = job.images.min(MIN_TASKS.div_ceil(job.groups));
         let elements = job.groups * job.outputs * taps;
-        let totals = zeros::<f64>(parts * elements)?;
-        let totals = SharedPtr(totals.as_ptr());
+        let sums_of_parts = Block::new(parts * elements * size_of::<f64>())?;
+        let totals = SharedPtr(sums_of_parts.as_ptr());
         let share = job.share(job.outputs, parts * job.groups);
         let keeps = block_of(share) == share || share * taps * lanes * size_of::<T>() <= MAX_KEPT_BYTES;
         let space = size + CHANNELS * pitch + if keeps { share } else { CHANNELS } * taps * lanes;
@@ -378,6 +379,7 @@ impl<T: Element> Elements<'_, T> {
                 let factors = lines.add(size);
                 let sums = factors.add(CHANNELS * pitch);
                 let total = (totals.at(0) as *mut f64).add(part * elements + (group * job.outputs) * taps);
+                total.add(share.start * taps).write_bytes(0, share.len() * taps);
                 // What was added to each sum since it was added to the totals.
                 let mut pending = 0;
                 for image in images.clone() {
@@ -412,13 +414,20 @@ impl<T: Element> Elements<'_, T> {
                         }
                     }
                 }
+                if parts == 1 {
+                    let own = std::slice::from_raw_parts(total.add(share.start * taps), share.len() * taps);
+                    let to = (w.at(0) as *mut T).add((group * job.outputs + share.start) * taps);
+                    own.iter().enumerate().for_each(|(k, &sum)| *to.add(k) = T::rounded(sum));
+                }
             }
         })?;
-        // SAFETY: the totals have `parts` times as many elements as the weights.
-        unsafe {
-            let totals = std::slice::from_raw_parts(totals.at(0) as *const f64, parts * elements);
-            for (k, to) in std::slice::from_raw_parts_mut(w.at(0) as *mut T, elements).iter_mut().enumerate() {
-                *to = T::rounded((0..parts).map(|part| totals[part * elements + k]).sum());
+        if parts > 1 {
+            // SAFETY: the totals have `parts` times as many elements as the weights.
+            unsafe {
+                let totals = std::slice::from_raw_parts(totals.at(0) as *const f64, parts * elements);
+                for (k, to) in std::slice::from_raw_parts_mut(w.at(0) as *mut T, elements).iter_mut().enumerate() {
+                    *to = T::rounded((0..parts).map(|part| totals[part * elements + k]).sum());
+                }
             }
         }
         Ok(())
