@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 Work = Callable[[], Any]
+#: Seconds for which a short work is repeated. Fewer calls are slower than later ones, and differ more.
+SHORT = 0.1
 
 
 def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: int = 9, budget: float = 1.5) -> float:
-    """Returns the median of three to `runs` calls. Warm-up stops early if the work is long.
+    """Returns the median of at least `runs` calls, of as many as take 0.1 s if the work is short, and of only three or
+    more if it is so long that they would exceed the budget (seconds). Warm-up stops early then.
 
     What the work returns is held while `sync` waits for it: a lazy library does not compute what was dropped.
     Begins with a pause: threads of the library that ran before may still spin (OpenBLAS': 2^26 cycles).
@@ -30,11 +33,13 @@ def median_seconds(work: Work, sync: Callable[[Any], Any], warm: int = 4, runs: 
             break
     times: list[float] = []
     start = time.perf_counter()
-    while len(times) < runs and (len(times) < 3 or time.perf_counter() - start < budget):
+    while True:
+        passed = time.perf_counter() - start
+        if (len(times) >= runs and passed >= SHORT) or (len(times) >= 3 and passed >= budget):
+            return statistics.median(times)
         begin = time.perf_counter()
         sync(work())
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
 
 
 def assert_close(actual: Any, expected: Any, rtol: float, what: str = "result") -> None:
