@@ -24,7 +24,6 @@ mod add_at;
 pub mod arg;
 pub mod attention;
 pub mod backward;
-pub mod batch_norm;
 pub mod conv;
 pub mod engine;
 pub mod foreign;

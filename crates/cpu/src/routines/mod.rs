@@ -10,7 +10,7 @@ pub(crate) mod dispatch;
 pub(crate) mod dot;
 pub(crate) mod fft;
 pub(crate) mod linalg;
-pub(crate) mod norm;
+pub(crate) mod normalize;
 pub(crate) mod operands;
 pub(crate) mod pad;
 pub(crate) mod radix;
