@@ -343,10 +343,10 @@ impl Job<'_> {
         let sums = self.images.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
         let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
-        // Transposed, because windows are then the operand of products whose rows need not be copied.
-        let partial = Block::new(sums * elements * size)?;
-        let start = SharedPtr(partial.as_ptr());
-        let place = |sum: usize| SharedPtr(start.at((sum * elements * size) as i64));
+        let partial = Block::new((sums - 1) * elements * size)?;
+        let place = |sum: usize| {
+            if sum == 0 { w } else { SharedPtr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) }
+        };
         let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
         parallel_for(sums * self.groups * chunks, |task| {
             let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
@@ -354,7 +354,7 @@ impl Job<'_> {
             let count = channels.min(self.in_channels - first);
             let Some(workspace) = workspaces.take() else { return };
             let (begin, end) = (sum * self.images / sums, (sum + 1) * self.images / sums);
-            let to = place(sum).at(((g * k + first * self.window) * self.out_channels * size) as i64);
+            let to = place(sum).at(((g * self.out_channels * k + first * self.window) * size) as i64);
             let mut accumulate = false;
             for image in begin..end {
                 let group = image * self.groups + g;
@@ -363,7 +363,7 @@ impl Job<'_> {
                     let shape = Shape {
                         a: (self.positions as i64, 1),
                         b: (1, n as i64),
-                        c: (1, self.out_channels as i64),
+                        c: (k as i64, 1),
                         sum: ProductEpilogue { scale: [1.0, 0.0], accumulate },
                         ..self.product(self.out_channels, count * self.window, n)
                     };
@@ -381,15 +381,7 @@ impl Job<'_> {
         });
         for sum in 1..sums {
             // SAFETY: both have `elements` elements.
-            unsafe { add(self.dtype, start.0, 1, place(sum).0, elements) };
-        }
-        for row in 0..self.groups * self.out_channels {
-            let (g, channel) = (row / self.out_channels, row % self.out_channels);
-            // SAFETY: a row has `k` elements, which lie `out_channels` apart in the sums.
-            unsafe {
-                let from = start.at(((g * k * self.out_channels + channel) * size) as i64);
-                copy_strided(w.at((row * k * size) as i64), 1, from, self.out_channels as i64, k, size);
-            }
+            unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
         }
         workspaces.finish()
     }
