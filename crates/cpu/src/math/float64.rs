@@ -26,7 +26,7 @@ fn exact_square<S: Isa>(v: f64) -> [f64; 2] {
     if S::FMA {
         return [square, v.mul_add(v, -square)];
     }
-    // Dekker's product, of halves of 26 bits.
+    // Dekker's product: the operand is split into two parts of 26 bits.
     let split = v * 134_217_729.0;
     let high = v - split + split;
     let low = v - high;
