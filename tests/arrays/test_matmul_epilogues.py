@@ -160,6 +160,42 @@ def test_rounding(mode: str, dtype: str, depth: int) -> None:
         assert (error <= bound).all(), (dtype, depth, big, float((error / bound).max()))
 
 
+@pytest.mark.skipif(DEVICE != "cpu", reason="libraries of GPUs round once at the end")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+def test_bits_do_not_depend_on_what_is_fused(mode: str, dtype: str) -> None:
+    """The same operations give the same bits if every result is read before it is used."""
+    rng = np.random.default_rng(0)
+    for m, k, n in [(33, 32, 65), (96, 32, 32), (1, 40, 30), (20, 513, 1), (40, 2000, 24), (7, 0, 5), (513, 8, 128),
+                    (700, 1, 130), (40, 2, 40), (2, 3, 50_000), (40, 512, 24)]:  # fmt: skip
+        x, w, b, c = (
+            cp.asarray(rng.standard_normal(s).astype(np_dtype(dtype))) for s in ((m, k), (k, n), (n,), (m, n))
+        )
+        for chain in STEPS:
+            fused, separate = (_steps(chain, cp.array(x), w, b, cp.array(c), read=read) for read in (False, True))
+            assert fused.tobytes() == separate.tobytes(), (chain, dtype, m, k, n)
+
+
+#: What follows a product `p`: names of operations, or the result's place.
+STEPS = [
+    ["p * s"], ["p + b"], ["p + c"], ["p + b", "p + c"], ["p + c", "p + b"], ["p * s", "p + b"], ["p * s", "c - p"],
+    ["p * s", "b - p", "p + d"], ["p + d"], ["p + b", "p - d"], ["c += p"], ["p * s", "c -= p"], ["p + b", "c += p"],
+    ["p + b", "p + c", "p * s"],
+]  # fmt: skip
+
+
+def _steps(chain: list[str], x: Any, w: Any, b: Any, c: Any, *, read: bool) -> Any:
+    p, held = x @ w, []
+    for step in chain:
+        if read:
+            held.append((p, p.get()))
+        p = {
+            "p * s": lambda p: p * 0.3, "p + b": lambda p: p + b, "p + c": lambda p: p + c, "c - p": lambda p: c - p,
+            "b - p": lambda p: b - p, "p + d": lambda p: p + 0.7 * c, "p - d": lambda p: p - 0.7 * c,
+            "c += p": lambda p: c.__iadd__(p), "c -= p": lambda p: c.__isub__(p),
+        }[step](p)  # fmt: skip
+    return p.get()
+
+
 def test_nan_and_infinity_are_kept(mode: str) -> None:
     x, w = np.array([[np.inf, 1], [np.nan, 1], [2, 1]]), np.eye(2)
     c = np.array([[np.nan, 0], [0, 0], [0, np.inf]])

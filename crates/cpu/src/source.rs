@@ -9,6 +9,7 @@ use cuprous_plan::RoutineCall;
 use crate::compile::{BlockOp, BlockOpKind, Mode, Rate};
 use crate::lowered::BoundKernel;
 use crate::routines::dispatch::Routine;
+use crate::routines::epilogue::ProductEpilogue;
 
 /// Formats a kernel: its mode, then one line per operation.
 pub(crate) fn kernel(kernel: &BoundKernel) -> String {
@@ -79,6 +80,7 @@ pub(crate) fn routine(routine: &Routine) -> String {
     let RoutineCall { op, ins, out, epilogue } = &routine.call;
     let array = |(buffer, l): &(u32, LayoutRef)| format!("b{buffer}: {}{}", l.dtype.name(), show(&l.shape));
     let ins: Vec<_> = ins.iter().map(array).collect();
-    let prologue: String = routine.prologue.iter().map(|bound| format!("prologue: {}", kernel(bound))).collect();
-    format!("{op:?}({}){epilogue} -> {}\n{prologue}", ins.join(", "), array(out))
+    let kernels = routine.epilogue.iter().flat_map(ProductEpilogue::kernels);
+    let kernels: String = kernels.map(|bound| format!("epilogue: {}", kernel(bound))).collect();
+    format!("{op:?}({}){epilogue} -> {}\n{kernels}", ins.join(", "), array(out))
 }

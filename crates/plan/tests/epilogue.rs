@@ -87,6 +87,16 @@ fn sums_in_place_on_the_matmul_are_fused() {
     drop(z);
 }
 
+#[test]
+fn a_bias_after_an_addend_is_left_to_a_kernel() {
+    let b = bench(25);
+    let (x, w, bias, c) = (b.array(&[8, 9]), b.array(&[9, 7]), b.array(&[7]), b.array(&[8, 7]));
+    let y = b.map(Fun::Add, &b.map(Fun::Add, &b.dot(&x, &w), &c), &bias);
+    let program = b.program();
+    assert_eq!(program.steps.len(), 2);
+    drop(y);
+}
+
 /// Records something with a matmul in it, which must stay without an epilogue.
 fn stays_plain(id: u8, record: impl Fn(&Bench, [&Array; 4]) -> Vec<Array>) {
     let b = bench(id);

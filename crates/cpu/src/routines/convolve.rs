@@ -5,7 +5,7 @@ use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
 
 use super::direct;
-use super::dot::{ProductEpilogue, Shape, block};
+use super::dot::{Shape, block};
 use super::workspaces::Workspaces;
 use crate::affine::copy_strided;
 use crate::alloc::Block;
@@ -268,11 +268,6 @@ impl Job<'_> {
         }
     }
 
-    fn product(&self, m: usize, n: usize, k: usize) -> Shape {
-        let sum = ProductEpilogue { scale: [1.0, 0.0], accumulate: false };
-        Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum }
-    }
-
     unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
         let (size, rows) = (self.size() as i64, self.parts_and_runs(self.in_channels));
         let k = self.in_channels * self.window;
@@ -281,7 +276,7 @@ impl Job<'_> {
             let (part, group) = (&rows[task % rows.len()], task / rows.len());
             let n = self.columns(part.0);
             let Some(workspace) = workspaces.take() else { return };
-            let shape = Shape { c: (self.positions as i64, 1), ..self.product(self.out_channels, n, k) };
+            let shape = Shape { c: (self.positions as i64, 1), ..Shape::contiguous(self.out_channels, n, k) };
             let g = (group % self.groups) as i64;
             // SAFETY: the block belongs to one image's group, and no other task writes it.
             unsafe {
@@ -318,7 +313,7 @@ impl Job<'_> {
                 for part in &rows {
                     let n = self.columns(part.0);
                     let from = group * self.out_channels * self.positions + part.0.from * self.width();
-                    let shape = self.product(count * self.window, n, self.out_channels);
+                    let shape = Shape::contiguous(count * self.window, n, self.out_channels);
                     let shape = Shape { a: (1, k as i64), b: (self.positions as i64, 1), ..shape };
                     let y = y.at(from as i64 * size);
                     if self.pointwise {
@@ -364,8 +359,8 @@ impl Job<'_> {
                         a: (self.positions as i64, 1),
                         b: (1, n as i64),
                         c: (k as i64, 1),
-                        sum: ProductEpilogue { scale: [1.0, 0.0], accumulate },
-                        ..self.product(self.out_channels, count * self.window, n)
+                        accumulate,
+                        ..Shape::contiguous(self.out_channels, count * self.window, n)
                     };
                     // SAFETY: the columns belong to one partial sum, and no other task writes them.
                     unsafe {

@@ -2,10 +2,10 @@
 
 use cuprous_core::recurrent::Steps;
 use cuprous_core::routine::packed_mask;
-use cuprous_core::{DType, Dims, Error, Fun, LayoutRef, LinalgOp, Result, RoutineOp};
-use cuprous_plan::{Access, Addend, Epilogue, Factor, Inst, Kernel, Level, RoutineCall, Typed, Val};
+use cuprous_core::{DType, Error, LayoutRef, LinalgOp, Result, RoutineOp};
+use cuprous_plan::RoutineCall;
 
-use crate::lowered::{self, BoundKernel};
+use crate::routines::epilogue::ProductEpilogue;
 use crate::routines::operands::View;
 use crate::routines::{
     attention, compact, components, convolve, correlate, dot, fft, linalg, normalize, pad, recurrent, scan, search,
@@ -16,8 +16,8 @@ use crate::run::Bindings;
 /// A checked routine.
 pub(crate) struct Routine {
     pub(crate) call: RoutineCall,
-    /// The kernels that compute the addend of a product into the output, before the product.
-    pub(crate) prologue: Vec<BoundKernel>,
+    /// What kernels do to a product, if they do anything.
+    pub(crate) epilogue: Option<ProductEpilogue>,
 }
 
 fn operand_error(call: &RoutineCall, what: &str) -> Error {
@@ -30,53 +30,6 @@ fn operand_error(call: &RoutineCall, what: &str) -> Error {
 fn has_step_sizes(call: &RoutineCall, of: &Steps, ins: [i64; 3], out: i64) -> bool {
     let sizes = call.ins.iter().map(|(_, l)| l.size).eq(ins) && call.out.1.size == out;
     sizes && call.ins.iter().chain([&call.out]).all(|(_, l)| l.dtype == of.dtype) && recurrent::is_supported(of)
-}
-
-/// Returns the kernel that computes a product's addend into the output. `None` if the output already has the addend or
-/// there is no addend.
-fn addend_kernel(call: &RoutineCall) -> Option<Kernel> {
-    let (Epilogue { addend, bias, .. }, (to, out)) = (&call.epilogue, &call.out);
-    let there = |a: &Addend| a.array.0 == *to && a.factor == Factor::default();
-    if bias.is_none() && addend.as_ref().is_none_or(there) {
-        return None;
-    }
-    let columns = out.shape[out.ndim() - 1];
-    // Rows and columns if there is a bias, which differs between columns; without axes of extent 1.
-    let axes =
-        if bias.is_some() { vec![(out.size / columns, columns, 0), (columns, 1, 1)] } else { vec![(out.size, 1, 0)] };
-    let axes: Vec<(i64, i64, i64)> = axes.into_iter().filter(|(n, ..)| *n != 1).collect();
-    let (mut body, mut buffers) = (Vec::new(), Vec::new());
-    let mut push = |inst: Inst| {
-        body.push(Typed { inst, dtype: out.dtype, level: Level::Full });
-        body.len() as Val - 1
-    };
-    let mut access = |buffer: u32, offset: i64, bias: bool| {
-        let at = buffers.iter().position(|b| *b == buffer).unwrap_or(buffers.len());
-        if at == buffers.len() {
-            buffers.push(buffer);
-        }
-        let strides = axes.iter().map(|&(_, step, along)| if bias { along } else { step }).collect();
-        (at as u16, Access { offset, strides })
-    };
-    let map = |fun: Fun, args: &[Val]| Inst::Map { fun, args: args.into() };
-    let mut sum = None;
-    if let Some(Addend { array: (buffer, layout), factor }) = addend {
-        let (buf, access) = access(*buffer, layout.offset, false);
-        let mut value = push(Inst::Load { buf, access });
-        if let Some(slot) = factor.constant {
-            let constant = push(Inst::Scalar { slot });
-            value = push(map(Fun::Multiply, &[value, constant]));
-        }
-        sum = Some(if factor.negative { push(map(Fun::Negative, &[value])) } else { value });
-    }
-    if let Some((buffer, layout)) = bias {
-        let (buf, access) = access(*buffer, layout.offset, true);
-        let value = push(Inst::Load { buf, access });
-        sum = Some(sum.map_or(value, |sum| push(map(Fun::Add, &[sum, value]))));
-    }
-    let (buf, access) = access(*to, 0, false);
-    push(Inst::Store { buf, access, arg: sum? });
-    Some(Kernel { outer: axes.iter().map(|a| a.0).collect(), inner: Dims::new(), body, buffers })
 }
 
 impl Routine {
@@ -222,11 +175,7 @@ impl Routine {
         if !fits {
             return Err(operand_error(call, "shapes or dtypes do not fit together"));
         }
-        let prologue = match addend_kernel(call) {
-            Some(kernel) => lowered::bind(&kernel)?.collect(),
-            None => Vec::new(),
-        };
-        Ok(Routine { call: call.clone(), prologue })
+        Ok(Routine { call: call.clone(), epilogue: ProductEpilogue::new(call, buffers as u32)? })
     }
 
     /// # Safety
@@ -240,20 +189,13 @@ impl Routine {
         }
         // SAFETY: by this function's contract; the shapes were checked.
         unsafe {
-            for kernel in &self.prologue {
-                kernel.run(bindings)?;
-            }
             match &self.call.op {
-                RoutineOp::Dot => {
-                    let Epilogue { scale, addend, bias } = &self.call.epilogue;
-                    let accumulate = addend.is_some() || bias.is_some();
-                    dot::dot(
-                        of(0),
-                        of(1),
-                        out,
-                        dot::ProductEpilogue { scale: scale.value(bindings.scalars, out.dtype()), accumulate },
-                    )
-                }
+                RoutineOp::Dot => match &self.epilogue {
+                    Some(epilogue) => epilogue.run(&self.call, of(0), of(1), out, bindings),
+                    None => {
+                        dot::dot(of(0), of(1), out, self.call.epilogue.scale.value(bindings.scalars, out.dtype())[0])
+                    }
+                },
                 RoutineOp::Scan { op, axis } => scan::scan(*op, usize::from(*axis), of(0), out),
                 RoutineOp::Sort => sort::sort(of(0), out),
                 RoutineOp::ArgSort => sort::argsort(of(0), out),

@@ -2,10 +2,10 @@
 //! stream the matrix once, and integers and bool use a row-times-scalar loop.
 
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::ops::RangeInclusive;
 
 use cuprous_core::interrupt::Token;
-use cuprous_core::{DType, Error, Fun, Result};
+use cuprous_core::{DType, Fun, Result};
 use gemm::{Parallelism, c32, c64, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -15,28 +15,21 @@ use crate::blocks::reductions::Accumulate;
 use crate::blocks::{MapArgs, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{B, F32, F64, Num};
-use crate::routines::operands::{Contiguous, PARALLEL, View, gather, outer_lines};
+use crate::routines::operands::{Contiguous, View, gather, outer_lines};
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Products with fewer multiplications stay on one thread, because waking others costs 5 to 20 µs.
 const MIN_PARALLEL_WORK: u64 = 128 * 128 * 128;
-/// Longest sums that are added to the output directly. `gemm` adds longer ones piece by piece, and pieces that are
-/// small relative to the sum would be rounded more than once.
-const MAX_ACCUMULATED_K: usize = 512;
+/// Lengths of sums that `gemm` adds up and then scales. It scales longer ones piece by piece, and factors of shorter ones,
+/// which rounds otherwise than a multiplication of the sum.
+const SCALED_K: RangeInclusive<i64> = 3..=512;
 /// Columns of a block: a multiple of the micro-kernels' widths (48 float32, 24 float64), and a panel that fits into L2.
 const COLUMNS: usize = 192;
 /// Elements of a matrix from which on a product with a vector uses several threads.
 const MIN_PARALLEL_MATRIX: usize = 1 << 17;
 
-/// What is done with a product: `out = scale · product`, added to the output's contents if `accumulate`. `scale` (real
-/// and imaginary part, in the output's dtype) is not zero.
-#[derive(Clone, Copy)]
-pub(crate) struct ProductEpilogue {
-    pub(crate) scale: [f64; 2],
-    pub(crate) accumulate: bool,
-}
-
-/// Sizes of one product, and the strides (row, column) of each matrix in elements.
+/// Sizes of one product, and the strides (row, column) of each matrix in elements. The result is `scale · product`, added
+/// to what is there if `accumulate`. `scale` is not zero, and 1 unless the product [is scalable](is_scalable).
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) m: usize,
@@ -45,30 +38,33 @@ pub(crate) struct Shape {
     pub(crate) a: (i64, i64),
     pub(crate) b: (i64, i64),
     pub(crate) c: (i64, i64),
-    pub(crate) sum: ProductEpilogue,
+    pub(crate) scale: f64,
+    pub(crate) accumulate: bool,
 }
 
+impl Shape {
+    /// Returns the shape of a product of contiguous matrices, without a factor.
+    pub(crate) fn contiguous(m: usize, n: usize, k: usize) -> Shape {
+        Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), scale: 1.0, accumulate: false }
+    }
+}
+
+/// Returns true if a product of m × k and k × n elements can be scaled on the way to memory, with the result of a
+/// multiplication afterwards.
+pub(crate) fn is_scalable(dtype: DType, [m, k, n]: [i64; 3]) -> bool {
+    m > 1 && n > 1 && SCALED_K.contains(&k) && matches!(dtype, DType::F32 | DType::F64)
+}
+
+/// Computes `scale · product`, where `scale` is 1 unless the product [is scalable](is_scalable).
+///
 /// # Safety
-/// The views are in memory and fit together. The output is contiguous. For integers, `sum` is the plain product.
-pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> Result<()> {
+/// The views are in memory and fit together. The output is contiguous.
+pub(crate) unsafe fn dot(a: View, b: View, out: View, scale: f64) -> Result<()> {
     let d = out.shape().len();
     let dims = |v: &View| (v.shape()[d - 2] as usize, v.shape()[d - 1] as usize);
     let strides = |v: &View| (v.strides()[d - 2], v.strides()[d - 1]);
     let ((m, k), n) = (dims(&a), dims(&b).1);
     let dtype = out.dtype();
-    if sum.accumulate
-        && !(m > 1
-            && n > 1
-            && k <= MAX_ACCUMULATED_K
-            && matches!(dtype, DType::F32 | DType::F64 | DType::C64 | DType::C128))
-    {
-        let product = Block::new(out.layout.size as usize * dtype.size())?;
-        // SAFETY: the block replaces the output.
-        unsafe {
-            dot(a, b, View { base: product.as_ptr(), ..out }, ProductEpilogue { accumulate: false, ..sum })?;
-            return add(SharedPtr(product.as_ptr()), out);
-        }
-    }
     if k == 0 {
         // SAFETY: the output is contiguous; zero bits are zero in every dtype.
         unsafe { std::ptr::write_bytes(out.origin(), 0, out.layout.size as usize * dtype.size()) };
@@ -78,7 +74,8 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
     unsafe {
         match dtype {
             DType::F32 | DType::F64 | DType::C64 | DType::C128 => {
-                let shape = Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out), sum };
+                let shape =
+                    Shape { m, n, k, a: strides(&a), b: strides(&b), c: strides(&out), scale, accumulate: false };
                 batches(&a, &b, &out, shape);
             }
             // The library adds up some products of float16 in float16.
@@ -91,7 +88,7 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
                 let (wa, wb) = (wide(a)?, wide(b)?);
                 let total = out.layout.size as usize;
                 let wc = Block::new(total * 4)?;
-                let shape = Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), sum };
+                let shape = Shape::contiguous(m, n, k);
                 for i in 0..total / (m * n) {
                     let at = |block: &Block, size: usize| block.as_ptr().add(i * size * 4);
                     float_product(DType::F32, shape, at(&wa, m * k), at(&wb, k * n), at(&wc, m * n), true);
@@ -117,6 +114,20 @@ pub(crate) unsafe fn dot(a: View, b: View, out: View, sum: ProductEpilogue) -> R
         }
     }
     Ok(())
+}
+
+/// Computes rows `first..first + count` of a product on this thread, to contiguous memory at `to`.
+///
+/// # Safety
+/// The views are matrices of one dtype in memory, float32, float64 or complex, and have these rows. `to` has space for
+/// them.
+pub(crate) unsafe fn rows(a: &View, b: &View, scale: f64, first: usize, count: usize, to: *mut u8) {
+    let strides = |v: &View| (v.strides()[0], v.strides()[1]);
+    let (k, n) = (b.shape()[0] as usize, b.shape()[1] as usize);
+    let shape = Shape { a: strides(a), b: strides(b), scale, ..Shape::contiguous(count, n, k) };
+    let from = a.origin().wrapping_offset(first as isize * a.strides()[0] as isize * a.dtype().size() as isize);
+    // SAFETY: by this function's contract.
+    unsafe { block(a.dtype(), shape, from, b.origin(), to) };
 }
 
 /// Computes all products of a batch, in parallel if there are many small ones.
@@ -177,7 +188,6 @@ unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
 /// # Safety
 /// The matrices are in memory, in a dtype that `gemm` supports.
 pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
-    let ProductEpilogue { scale: [re, im], accumulate } = s.sum;
     macro_rules! gemm_as {
         ($t:ty, $one:expr, $scale:expr) => {
             gemm::<$t>(
@@ -187,7 +197,7 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
                 c as *mut $t,
                 s.c.1 as isize,
                 s.c.0 as isize,
-                accumulate,
+                s.accumulate,
                 a as *const $t,
                 s.a.1 as isize,
                 s.a.0 as isize,
@@ -206,10 +216,10 @@ pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c
     // SAFETY: by this function's contract.
     unsafe {
         match dtype {
-            DType::F32 => gemm_as!(f32, 1.0, re as f32),
-            DType::F64 => gemm_as!(f64, 1.0, re),
-            DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(re as f32, im as f32)),
-            _ => gemm_as!(c64, c64::new(1.0, 0.0), c64::new(re, im)),
+            DType::F32 => gemm_as!(f32, 1.0, s.scale as f32),
+            DType::F64 => gemm_as!(f64, 1.0, s.scale),
+            DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(1.0, 0.0)),
+            _ => gemm_as!(c64, c64::new(1.0, 0.0), c64::new(1.0, 0.0)),
         }
     }
 }
@@ -350,53 +360,7 @@ unsafe fn matrix_vector(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
         let grain = (MIN_PARALLEL_MATRIX / 4 / s.k).max(1).next_multiple_of(64).min(rows);
         (0..rows.div_ceil(grain)).into_par_iter().for_each(|t| part(t * grain, ((t + 1) * grain).min(rows)));
     }
-    let scale = s.sum.scale[0];
-    if scale != 1.0 {
-        // SAFETY: the result has `rows` contiguous elements of that type.
-        unsafe {
-            match dtype {
-                DType::F32 => {
-                    std::slice::from_raw_parts_mut(c.0 as *mut f32, rows).iter_mut().for_each(|v| *v *= scale as f32);
-                }
-                _ => std::slice::from_raw_parts_mut(c.0 as *mut f64, rows).iter_mut().for_each(|v| *v *= scale),
-            }
-        }
-    }
     true
-}
-
-/// Number of elements that are added at once, and their memory.
-const TILE: usize = 1 << 10;
-#[repr(align(64))]
-struct Tile([MaybeUninit<u8>; TILE * 16]);
-
-/// Adds a product to the contents of the output.
-///
-/// # Safety
-/// The output is contiguous, and `product` points to as many elements of its dtype.
-unsafe fn add(product: SharedPtr, out: View) -> Result<()> {
-    let (dtype, n, to) = (out.dtype(), out.layout.size as usize, SharedPtr(out.origin()));
-    let sum = map(Fun::Add, &[dtype, dtype], dtype)
-        .ok_or_else(|| Error::type_("[cpu] internal error: no addition for this dtype"))?;
-    let part = |t: usize| {
-        let (from, n) = (t * TILE, TILE.min(n - t * TILE));
-        let (destination, bytes) = (to.at((from * dtype.size()) as i64), n * dtype.size());
-        let mut tile = Tile([MaybeUninit::uninit(); TILE * 16]);
-        let sums = tile.0.as_mut_ptr().cast::<u8>();
-        let args = [destination.cast_const(), product.at((from * dtype.size()) as i64).cast_const(), std::ptr::null()];
-        // SAFETY: elements `from..from + n` of both exist, and the tile has space for them.
-        unsafe {
-            sum(&MapArgs { n, out: sums, args, step: [1, 1, 0] });
-            std::ptr::copy_nonoverlapping(sums, destination, bytes);
-        }
-    };
-    let tiles = n.div_ceil(TILE);
-    if (n as i64) < PARALLEL {
-        (0..tiles).for_each(part)
-    } else {
-        (0..tiles).into_par_iter().for_each(part)
-    }
-    Ok(())
 }
 
 fn pairwise<T: Copy + std::ops::Add<Output = T>>(v: &[T]) -> T {

@@ -8,6 +8,7 @@ pub(crate) mod correlate;
 mod direct;
 pub(crate) mod dispatch;
 pub(crate) mod dot;
+pub(crate) mod epilogue;
 pub(crate) mod fft;
 pub(crate) mod linalg;
 pub(crate) mod normalize;

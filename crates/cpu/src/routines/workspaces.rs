@@ -23,7 +23,7 @@ impl<F: Fn() -> Result<Block> + Sync> Workspaces<F> {
         match (self.make)() {
             Ok(workspace) => Some(workspace),
             Err(error) => {
-                *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+                self.fail(error);
                 None
             }
         }
@@ -31,6 +31,11 @@ impl<F: Fn() -> Result<Block> + Sync> Workspaces<F> {
 
     pub(super) fn put_back(&self, workspace: Block) {
         self.free.lock().unwrap_or_else(|e| e.into_inner()).push(workspace);
+    }
+
+    /// Records that a task failed.
+    pub(super) fn fail(&self, error: cuprous_core::Error) {
+        *self.failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
     }
 
     pub(super) fn finish(self) -> Result<()> {

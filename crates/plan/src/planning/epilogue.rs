@@ -241,7 +241,8 @@ fn fuse_addend(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Opt
     Some(())
 }
 
-/// `matmul + vector` and `vector - matmul`, with a value for each column.
+/// `matmul + vector` and `vector - matmul`, with a value for each column. It comes before an addend, because that is the
+/// order in which an epilogue is rounded.
 fn fuse_bias(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Option<()> {
     let (fun, other, first) = search.other_operand(fused, at, n)?;
     let (read, out) = (search.input.layout(other.layout), search.input.layout(search.node(fused.matmul).out));
@@ -253,7 +254,8 @@ fn fuse_bias(search: &Search, fused: &mut FusedMatmul, at: u32, n: u32) -> Optio
         && read.shape[last] == columns
         && (rows[last] == 1 || columns == 1)
         && (0..last).all(|k| rows[k] == 0 || read.shape[k] == 1);
-    if !fits || !is_sum(fun, first, fused) || (fun == Fun::Subtract && !first) || fused.bias.is_some() {
+    let is_added = fused.bias.is_some() || fused.addend.is_some();
+    if !fits || !is_sum(fun, first, fused) || (fun == Fun::Subtract && !first) || is_added {
         return None;
     }
     fused.scale.negative ^= fun == Fun::Subtract;

@@ -24,24 +24,25 @@ impl RoutineCall {
     }
 }
 
-/// What a matmul does to its result on the way to memory: `out = scale · product + factor · addend + bias`.
+/// What a matmul does to its result on the way to memory: `out = (scale · product + bias) + factor · addend`.
 ///
 /// Invariants (checked by [`super::verify`]): only matmuls of floats or complex numbers have an epilogue. The addend
 /// has the output's dtype and shape and is C-contiguous; if it lies in the output's buffer, it is the output itself.
 /// The bias (float32, float16 or bfloat16) has one value for each column, without gaps, and is the same for all rows.
 ///
-/// The sum may be rounded once at its end or after each part, and its parts may be added in any order. Results
-/// therefore agree with NumPy's within NumPy's own rounding; where NumPy rounds to float16 or bfloat16 after each
+/// The operations were recorded in this order: the factor, the bias, the addend. A device may round each part, as if it
+/// were not fused, so that results do not depend on what is fused. The CPU does. A device may also round once at the end.
+/// Then results agree with NumPy's within NumPy's own rounding; where NumPy rounds to float16 or bfloat16 after each
 /// operation, they are closer to the exact value. Constants are never zero ([`Program::nonzero`](crate::Program)),
 /// because libraries skip what zero multiplies, and with it NaN.
 #[derive(Clone, Debug, Default)]
 pub struct Epilogue {
     /// Factor of the matmul's result.
     pub scale: Factor,
-    /// An array that is added.
-    pub addend: Option<Addend>,
     /// A vector that is added to each row: buffer and layout (one axis).
     pub bias: Option<(u32, LayoutRef)>,
+    /// An array that is added.
+    pub addend: Option<Addend>,
 }
 
 /// An array that a matmul adds to its result.
@@ -82,7 +83,7 @@ impl Epilogue {
     }
 }
 
-/// The epilogue as listings show it, `* s0 + s1 * b2 + b3[columns]`; nothing if there is none.
+/// The epilogue as listings show it, `* s0 + b3[columns] + s1 * b2`; nothing if there is none.
 impl fmt::Display for Epilogue {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match (self.scale.constant, self.scale.negative) {
@@ -90,11 +91,10 @@ impl fmt::Display for Epilogue {
             (None, true) => write!(f, " * -1")?,
             (None, false) => {}
         }
-        if let Some(Addend { array, factor }) = &self.addend {
-            write!(f, " {} ", if factor.negative { '-' } else { '+' })?;
-            factor.constant.map_or(Ok(()), |slot| write!(f, "s{slot} * "))?;
-            write!(f, "b{}", array.0)?;
-        }
-        self.bias.as_ref().map_or(Ok(()), |(buffer, _)| write!(f, " + b{buffer}[columns]"))
+        self.bias.as_ref().map_or(Ok(()), |(buffer, _)| write!(f, " + b{buffer}[columns]"))?;
+        let Some(Addend { array, factor }) = &self.addend else { return Ok(()) };
+        write!(f, " {} ", if factor.negative { '-' } else { '+' })?;
+        factor.constant.map_or(Ok(()), |slot| write!(f, "s{slot} * "))?;
+        write!(f, "b{}", array.0)
     }
 }
