@@ -262,6 +262,10 @@ def t_cross_entropy(t: Tensor, target: Tensor, ignore: int) -> Tensor | None:
 
 def t_relu(t: Tensor) -> Tensor: ...
 def t_gelu(t: Tensor) -> Tensor: ...
+def t_batch_norm(t: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The channels (dimension 1) normalized to mean 0 and variance 1, then scaled and shifted; the means and the
+    variances that they had."""
+
 def t_layer_norm(t: Tensor, dims: int, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
     """The last `dims` dimensions normalized to mean 0 and variance 1, then scaled and shifted."""
 

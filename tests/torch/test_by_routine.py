@@ -1,5 +1,4 @@
-"""Attention and layer normalization without gradients, which a device may compute by one routine, beside NumPy and
-beside the formula that is used where gradients are needed."""
+"""Attention and normalization, which a device may compute by routines, beside NumPy and beside their formulas."""
 
 from __future__ import annotations
 
@@ -150,10 +149,92 @@ def test_layer_norm(shape: tuple[int, ...], dims: int, dtype: str) -> None:
 
 
 @needs_routines
-def test_layer_norm_of_few_elements_is_one_node() -> None:
-    x, w = torch.ones(3, 4), torch.ones(4)
+def test_layer_norm_is_one_node_where_a_routine_suits() -> None:
+    x, w, wide = torch.ones(3, 4), torch.ones(4), torch.ones(1 << 9)
+    trained, large = w.clone().requires_grad_(), torch.ones(1 << 8, 1 << 9)
     assert _nodes(lambda: F.layer_norm(x, (4,), w, w)) == 1
-    assert _nodes(lambda: F.layer_norm(x, (4,), w.clone().requires_grad_(), w)) > 1
-    large = torch.ones(1 << 8, 1 << 9)
-    weight = torch.ones(1 << 9)
-    assert _nodes(lambda: F.layer_norm(large, (1 << 9,), weight, weight)) > 1
+    has_gradient = x.device.type == "cpu"  # of the routine, which then takes any number of elements
+    assert (_nodes(lambda: F.layer_norm(x, (4,), trained, w)) == 1) == has_gradient
+    assert (_nodes(lambda: F.layer_norm(large, (1 << 9,), wide, wide)) == 1) == has_gradient
+
+
+def _normalized(x: Any, dims: tuple[int, ...], weight: Any, bias: Any) -> Any:
+    """Returns the formula of layer and batch norm."""
+    centered = x - x.mean(dims, keepdim=True)
+    y = centered / torch.sqrt((centered**2).mean(dims, keepdim=True) + 1e-5)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def _layer(x: Any, w: Any, b: Any) -> Any:
+    return F.layer_norm(x, x.shape[-1:], w, b)
+
+
+def _batch(x: Any, w: Any, b: Any) -> Any:
+    return F.batch_norm(x, None, None, w, b, training=True)
+
+
+def _layer_by_formula(x: Any, w: Any, b: Any) -> Any:
+    return _normalized(x, (-1,), w, b)
+
+
+def _batch_by_formula(x: Any, w: Any, b: Any) -> Any:
+    w, b = (None if t is None else t.reshape(-1, *(1 for _ in x.shape[2:])) for t in (w, b))
+    return _normalized(x, (0, *range(2, x.ndim)), w, b)
+
+
+NORMS = {"layer": (_layer, _layer_by_formula), "batch": (_batch, _batch_by_formula)}
+
+
+def _gradients(norm: Any, operands: list[Any], g: Any, order: int) -> list[Any]:
+    """Returns the result, its gradients, and (of second order) those of their squares."""
+    result = norm(*operands)
+    known = [t for t in operands if t is not None]
+    first = torch.autograd.grad(result, known, g, create_graph=order == 2)
+    if order == 1:
+        return [result, *first]
+    squares = sum((t**2).sum() for t in first)
+    second = torch.autograd.grad(squares, known, allow_unused=True)  # they do not depend on the bias
+    return [result, *first, *(t for t in second if t is not None)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("missing", ["", "weight", "bias", "both"])
+@pytest.mark.parametrize(
+    ("kind", "shape"),
+    [
+        ("layer", (5, 64)), ("layer", (2, 3, 7)), ("layer", (1, 1)), ("layer", (300, 130)),
+        ("batch", (4, 3)), ("batch", (4, 3, 5)), ("batch", (6, 40, 4, 4)), ("batch", (3, 2, 30, 31)),
+    ],
+)  # fmt: skip
+def test_gradients_of_norms(kind: str, shape: tuple[int, ...], missing: str, order: int, dtype: str) -> None:
+    rng = np.random.default_rng(len(shape))
+    n = shape[-1] if kind == "layer" else shape[1]
+    x, g, weight, bias = (
+        torch.tensor(rng.standard_normal(s).astype(dtype)).requires_grad_() for s in (shape, shape, (n,), (n,))
+    )
+    w = None if missing in ("weight", "both") else weight
+    b = None if missing in ("bias", "both") else bias
+    g = g.detach()
+    got, want = (_gradients(norm, [x, w, b], g, order) for norm in NORMS[kind])
+    tolerance = {"float64": 1e-9, "float32": 2e-3}[dtype]
+    for ours, theirs in zip(got, want, strict=True):
+        largest = max(1.0, float(theirs.abs().max()))
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        np.testing.assert_allclose(ours.detach().cpu().numpy() / largest, theirs.detach().cpu().numpy() / largest,
+                                   rtol=0, atol=tolerance)  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_norms_of_half_precision(dtype: str) -> None:
+    """Results and gradients are those of float32, rounded once."""
+    rng = np.random.default_rng(3)
+    half = getattr(torch, dtype)
+    x, g, w, b = (torch.tensor(rng.standard_normal(s)).to(half) for s in ((6, 8, 5, 5), (6, 8, 5, 5), (8,), (8,)))
+    for norm in (_batch, lambda x, w, b: _layer(x.movedim(1, -1), w, b).movedim(-1, 1)):
+        got = _gradients(norm, [t.clone().requires_grad_() for t in (x, w, b)], g, 1)
+        want = _gradients(norm, [t.float().requires_grad_() for t in (x, w, b)], g.float(), 1)
+        for ours, theirs in zip(got, want, strict=True):
+            assert ours.dtype == half
+            assert torch.equal(ours, theirs.to(half))

@@ -131,9 +131,12 @@ pub enum Rule {
     MaxPool(Dims),
     /// `x` times the normal distribution function of `x`.
     Gelu,
-    /// Layer normalization from this axis on, with this epsilon, and whether it has a weight. Saved: input, weight,
-    /// means, and reciprocal standard deviations.
+    /// Layer normalization from this axis on, with this epsilon, and whether it has a weight. Saved: input, weight, and
+    /// (unless a device's routines compute them again) means and reciprocal standard deviations.
     LayerNorm(usize, f64, bool),
+    /// Batch normalization with this epsilon, and whether it has a weight. Saved: input, weight, and either all statistics
+    /// that a device's routine computed, or means and reciprocal standard deviations.
+    BatchNorm(f64, bool),
     /// Softmax along an axis, or (if true) its logarithm.
     Softmax(usize, bool),
     /// The logarithm of the softmax along an axis, at the indices in saved operand 1. Saved operand 2 is the logarithm

@@ -24,6 +24,7 @@ mod add_at;
 pub mod arg;
 pub mod attention;
 pub mod backward;
+pub mod batch_norm;
 pub mod conv;
 pub mod engine;
 pub mod foreign;

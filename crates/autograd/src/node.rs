@@ -85,6 +85,7 @@ impl Node {
             Rule::Attention(_) => "ScaledDotProductCudnnAttentionBackward0".into(),
             Rule::Gelu => "GeluBackward0".into(),
             Rule::LayerNorm(..) => "NativeLayerNormBackward0".into(),
+            Rule::BatchNorm(..) => "NativeBatchNormBackward0".into(),
             Rule::MaxPool(_) => "MaxPool2DWithIndicesBackward0".into(),
             Rule::Softmax(_, log) => if *log { "LogSoftmaxBackward0" } else { "SoftmaxBackward0" }.into(),
             Rule::LogLikelihood(_) => "NllLossBackward0".into(),

@@ -14,7 +14,7 @@ use crate::add_at::add_at;
 use crate::arg::Arg;
 use crate::formula::{ZERO, broadcast_reduced, choose, conj, map, map_number};
 use crate::graph::{Edge, Grads, Node, Rule, Tensor};
-use crate::{activation, attention, conv, layer_norm, ops, pool, recurrent, softmax};
+use crate::{activation, attention, batch_norm, conv, layer_norm, ops, pool, recurrent, softmax};
 
 /// Returns the gradients of the operands whose edge `is_needed`, from those of the outputs.
 pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], is_needed: &dyn Fn(&Edge) -> bool) -> Result<Grads> {
@@ -26,8 +26,13 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], is_needed: &dyn 
         return recurrent::backward(node, recurrence, gs, is_needed);
     }
     let g = gs.first().and_then(Option::as_ref).expect("a visited node has a gradient");
-    if let Rule::Attention(of) = &node.rule {
-        return attention::backward(node, of, g, is_needed);
+    match &node.rule {
+        Rule::Attention(of) => return attention::backward(node, of, g, is_needed),
+        &Rule::LayerNorm(first, eps, weighted) => {
+            return layer_norm::backward(node, (first, eps, weighted), g, is_needed);
+        }
+        &Rule::BatchNorm(eps, weighted) => return batch_norm::backward(node, (eps, weighted), g, is_needed),
+        _ => {}
     }
     let shared;
     let g = match &node.rule {
@@ -44,16 +49,19 @@ pub(crate) fn backward(node: &Arc<Node>, gs: &[Option<Tensor>], is_needed: &dyn 
             continue;
         }
         let dg = match &node.rule {
-            Rule::Leaf(_) | Rule::Custom(..) | Rule::Recompute(_) | Rule::Recurrence(_) | Rule::Attention(_) => {
-                unreachable!("handled above or by the backward pass")
-            }
+            Rule::Leaf(_)
+            | Rule::Custom(..)
+            | Rule::Recompute(_)
+            | Rule::Recurrence(_)
+            | Rule::Attention(_)
+            | Rule::LayerNorm(..)
+            | Rule::BatchNorm(..) => unreachable!("handled above or by the backward pass"),
             Rule::Map(fun, numbers) => scalar(node, *fun, numbers, k, g)?,
             Rule::Reduce(op, mask) => reduction(node, *op, *mask, edge, g)?,
             Rule::Scan(op, axis) => scan(node, *op, *axis, g)?,
             Rule::Dot => dot(node, k, edge, g)?,
             Rule::Conv(part, geometry) => conv::backward(node, *part, k, geometry, g)?,
             Rule::Gelu => activation::gelu_backward(node, g)?,
-            &Rule::LayerNorm(first, eps, weighted) => layer_norm::backward(node, (first, eps, weighted), k, edge, g)?,
             Rule::MaxPool(kernel) => pool::backward(node, kernel, edge, g)?,
             Rule::Softmax(axis, log) => softmax::backward(node, *axis, *log, g)?,
             Rule::LogLikelihood(axis) => softmax::log_likelihood_backward(node, *axis, edge, g)?,

@@ -252,6 +252,40 @@ pub fn packed_mask(n: i64) -> (i64, i64) {
     (tiles + tiles * (MASK_TILE / 64), tiles)
 }
 
+/// Normalization of the rows of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RowNorm {
+    /// The first axis of a row.
+    pub first: u8,
+    /// Bits (f64) of what is added to the variance.
+    pub eps: u64,
+    /// The dtype of all operands and of the output.
+    pub dtype: DType,
+}
+
+impl RowNorm {
+    /// Returns what is added to the variance.
+    pub fn epsilon(&self) -> f64 {
+        f64::from_bits(self.eps)
+    }
+}
+
+/// Normalization of the channels of a batch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ChannelNorm {
+    /// Bits (f64) of what is added to the variance.
+    pub eps: u64,
+    /// The dtype of all operands and of the output.
+    pub dtype: DType,
+}
+
+impl ChannelNorm {
+    /// Returns what is added to the variance.
+    pub fn epsilon(&self) -> f64 {
+        f64::from_bits(self.eps)
+    }
+}
+
 /// An operation on whole arrays. Operands may have any layout; the output is C-contiguous unless stated otherwise.
 /// Float parameters are stored as bits, so that routines can be compared and hashed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -363,17 +397,21 @@ pub enum RoutineOp {
     /// queries, width), K (batch, heads, keys, width) and V (batch, heads, keys, depth). The output is (batch, queries,
     /// heads, depth). With at least one key.
     AttendRows(RowAttention),
-    /// Layer normalization of few rows, on devices that have a routine for it: operand 0 normalized to mean 0 and variance 1
-    /// over the axes from `first` on, times operand 1, plus operand 2, which have these axes. Half precision is computed in
-    /// float32 and rounded once.
-    Normalize {
-        /// The first axis of a row.
-        first: u8,
-        /// Bits (f64) of what is added to the variance.
-        eps: u64,
-        /// The dtype of all operands and of the output.
-        dtype: DType,
-    },
+    /// Layer normalization, on devices that have a routine for it: operand 0 normalized to mean 0 and variance 1 over the
+    /// axes of a row, times operand 1, plus operand 2, which have these axes. Half precision is computed in float32 and
+    /// rounded once.
+    Normalize(RowNorm),
+    /// The gradients of [`RoutineOp::Normalize`], on devices that have a routine for it. Operands are the gradient of the
+    /// output, and operands 0 and 1. The output (flat) has the gradients of operands 0, 1 and 2, one after the other.
+    NormalizeBackward(RowNorm),
+    /// Statistics of each channel, on devices that have a routine for them. Operand 0 is (batch, channels, ...), operand 1,
+    /// which may be absent, has a factor for each channel. The output is (4, channels): the mean, the variance (divided by
+    /// the number of elements), the reciprocal standard deviation, and that times the factor.
+    ChannelStatistics(ChannelNorm),
+    /// The gradients of a batch, normalized by [`RoutineOp::ChannelStatistics`], times the factors, plus a term for each
+    /// channel. Operands are the gradient of that, the batch and its statistics. The output (flat) has the gradients of
+    /// the batch, of the factors and of the terms, one after the other.
+    ChannelBackward(ChannelNorm),
     /// Steps of an LSTM layer, on devices that have a routine for them: see [`Steps`].
     Steps(Arc<Steps>),
     /// The gradient of [`RoutineOp::Steps`].
@@ -517,12 +555,15 @@ impl RoutineOp {
     }
 
     /// Returns true for operations that devices may lack, because they can be composed of others: those on rows of tables,
-    /// and attention and norms without a gradient.
+    /// attention without a gradient, and norms.
     pub fn is_composable(&self) -> bool {
         matches!(
             self,
             RoutineOp::AttendRows(_)
-                | RoutineOp::Normalize { .. }
+                | RoutineOp::Normalize(_)
+                | RoutineOp::NormalizeBackward(_)
+                | RoutineOp::ChannelStatistics(_)
+                | RoutineOp::ChannelBackward(_)
                 | RoutineOp::GroupIds { .. }
                 | RoutineOp::GroupAggregate { .. }
                 | RoutineOp::JoinMatch { .. }
@@ -554,7 +595,10 @@ impl RoutineOp {
             RoutineOp::Attend(_) => "attention",
             RoutineOp::AttendBackward(_) => "attention backward",
             RoutineOp::AttendRows(_) => "attention",
-            RoutineOp::Normalize { .. } => "layer norm",
+            RoutineOp::Normalize(_) => "layer norm",
+            RoutineOp::NormalizeBackward(_) => "layer norm backward",
+            RoutineOp::ChannelStatistics(_) => "batch statistics",
+            RoutineOp::ChannelBackward(_) => "batch norm backward",
             RoutineOp::Steps(_) => "steps of an lstm",
             RoutineOp::StepsBackward(_) => "steps of an lstm backward",
             RoutineOp::SparseDot { .. } => "sparse dot",

@@ -9,6 +9,7 @@ use cuprous_core::error::ErrorKind;
 use cuprous_core::interrupt::{self, Token};
 use cuprous_core::profile::{self, Event, Kind, Origin};
 use cuprous_core::recurrent::{Layers, Recurrence};
+use cuprous_core::routine::{ChannelNorm, RowNorm};
 use cuprous_core::{Buffer, DType, Error, Result, RoutineOp, Scalar};
 use cuprous_kernel::linked::Object;
 use cuprous_plan::device::{
@@ -223,9 +224,11 @@ impl DevicePrograms for CpuDevice {
             }
             RoutineOp::Steps(of) | RoutineOp::StepsBackward(of) => routines::recurrent::is_supported(of),
             // Half precision is computed by formulas.
-            RoutineOp::AttendRows(RowAttention { dtype, .. }) | RoutineOp::Normalize { dtype, .. } => {
-                matches!(dtype, DType::F32 | DType::F64)
-            }
+            RoutineOp::AttendRows(RowAttention { dtype, .. })
+            | RoutineOp::Normalize(RowNorm { dtype, .. })
+            | RoutineOp::NormalizeBackward(RowNorm { dtype, .. })
+            | RoutineOp::ChannelStatistics(ChannelNorm { dtype, .. })
+            | RoutineOp::ChannelBackward(ChannelNorm { dtype, .. }) => matches!(dtype, DType::F32 | DType::F64),
             _ => true,
         }
     }

@@ -5,13 +5,6 @@ use common::*;
 use cuprous_core::routine::GroupFunction;
 use cuprous_core::{DType::*, Layout, LayoutRef, RoutineOp};
 
-fn run_routine(op: RoutineOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
-    let mut data: Vec<Vec<u8>> = ins.iter().map(|(d, _)| d.clone()).collect();
-    data.push(vec![0xee; out.size as usize * out.dtype.size()]);
-    run(vec![routine(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
-    data.pop().unwrap()
-}
-
 /// Numbers without a pattern.
 fn numbers(n: usize, below: i64, seed: u64) -> Vec<i64> {
     let mut state = seed;

@@ -187,7 +187,7 @@ impl DevicePrograms for CudaDevice {
             // hipSOLVER has no eigenvalues of general matrices.
             RoutineOp::Linalg(LinalgOp::Eig { .. }) => self.0.arch.vendor == Vendor::Nvidia,
             RoutineOp::AttendRows(of) => attend::is_supported(of),
-            RoutineOp::Normalize { .. } => true,
+            RoutineOp::Normalize(_) => true,
             // Tables are sorts, searches and scatters.
             call => !call.is_composable(),
         }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{compile_all, dense, have_nvrtc, stages};
 use cuprous_core::attention::RowAttention;
-use cuprous_core::routine::Edge;
+use cuprous_core::routine::{Edge, RowNorm};
 use cuprous_core::{DType, Layout, RoutineOp, ScanOp};
 use cuprous_cuda::codegen::{Arch, Generated, Options, Stage, generate_routine};
 use cuprous_plan::{Addend, Epilogue, Factor, RoutineCall};
@@ -126,7 +126,7 @@ fn attention_and_norm(arch: Arch, d: DType, all: &mut Vec<Generated>) {
     all.push(attention(arch, d, 8, [1, 4000], 128, false));
     all.push(attention(arch, d, 2, [7, 9], 20, true));
     all.push(attention(arch, d, 2, [1, 9], 512, false));
-    let normalize = RoutineOp::Normalize { first: 1, eps: 1e-5f64.to_bits(), dtype: d };
+    let normalize = RoutineOp::Normalize(RowNorm { first: 1, eps: 1e-5f64.to_bits(), dtype: d });
     for n in [512, 9] {
         let ins: [(DType, &[i64]); 3] = [(d, &[3, n]), (d, &[n]), (d, &[n])];
         all.push(call_on(arch, normalize.clone(), &ins, d, &[3, n], n == 9));

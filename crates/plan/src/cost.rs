@@ -274,7 +274,9 @@ fn routine_work(
             let products = 2.0 * of.keys as f64 * (n + size);
             vec![("dot", out.dtype, if of.causal { products / 2.0 } else { products })]
         }
-        RoutineOp::Normalize { .. } => vec![("add", out.dtype, 8.0 * size)],
+        RoutineOp::Normalize(_) => vec![("add", out.dtype, 8.0 * size)],
+        RoutineOp::ChannelStatistics(_) => vec![("add", out.dtype, 4.0 * n)],
+        RoutineOp::NormalizeBackward(_) | RoutineOp::ChannelBackward(_) => vec![("add", out.dtype, 16.0 * size)],
         RoutineOp::Steps(s) => vec![("recurrence", out.dtype, 8.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)],
         RoutineOp::StepsBackward(s) => {
             vec![("recurrence", out.dtype, 16.0 * (s.steps * s.batch * s.hidden * s.hidden) as f64)]

@@ -145,7 +145,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         tensor_functions: t_wrap t_map t_map_inplace t_result_type t_promote_types t_default_dtype t_set_default_dtype t_cast
             t_to_device t_pin t_is_pinned t_contiguous t_reduce t_scan t_strided t_reshape t_permute t_expand t_gather
             t_indexable t_scatter t_assign t_update t_cat t_adam t_with_gradients t_clear_gradients t_mse_loss t_softmax t_log_likelihood
-            t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_max_pool;
+            t_cross_entropy t_check_classes t_relu t_gelu t_layer_norm t_batch_norm t_max_pool;
         products: t_matmul t_linear;
         convolution: t_convolution t_in_engine_order set_always_channels_last set_convolution_tf32 has_cudnn;
         attention: t_attention;

@@ -6,10 +6,11 @@ use cuprous_core::{DType, Error, LayoutRef, LinalgOp, Result, RoutineOp};
 use cuprous_plan::RoutineCall;
 
 use crate::routines::epilogue::ProductEpilogue;
+use crate::routines::norm::{channels, rows};
 use crate::routines::operands::View;
 use crate::routines::{
-    attention, compact, components, convolve, correlate, dot, fft, linalg, normalize, pad, recurrent, scan, search,
-    select, sort, sparse, table,
+    attention, compact, components, convolve, correlate, dot, fft, linalg, pad, recurrent, scan, search, select, sort,
+    sparse, table,
 };
 use crate::run::Bindings;
 
@@ -48,13 +49,15 @@ impl Routine {
             RoutineOp::SparseDot { .. }
             | RoutineOp::RecurBackward(_)
             | RoutineOp::AttendRows(_)
-            | RoutineOp::Normalize { .. }
+            | RoutineOp::Normalize(_)
+            | RoutineOp::NormalizeBackward(_)
+            | RoutineOp::ChannelBackward(_)
             | RoutineOp::Steps(_)
             | RoutineOp::StepsBackward(_) => 3,
             _ => 1,
         };
         let optional = match call.op {
-            RoutineOp::Compact | RoutineOp::GroupIds { .. } => 1,
+            RoutineOp::Compact | RoutineOp::GroupIds { .. } | RoutineOp::ChannelStatistics(_) => 1,
             RoutineOp::GroupAggregate { .. } => 2,
             _ => 0,
         };
@@ -159,9 +162,10 @@ impl Routine {
                 false
             }
             RoutineOp::AttendRows(_) => attention::fits(a, &call.ins[1].1, &call.ins[2].1, out),
-            RoutineOp::Normalize { first, .. } => {
-                normalize::fits(usize::from(*first), a, &call.ins[1].1, &call.ins[2].1, out)
-            }
+            RoutineOp::Normalize(of) => rows::fits(of, a, &[&call.ins[1].1, &call.ins[2].1], out),
+            RoutineOp::NormalizeBackward(of) => rows::fits_backward(of, a, &call.ins[1].1, &call.ins[2].1, out),
+            RoutineOp::ChannelStatistics(_) => channels::fits(a, call.ins.get(1).map(|b| &b.1), out),
+            RoutineOp::ChannelBackward(_) => channels::fits_backward(a, &call.ins[1].1, &call.ins[2].1, out),
             RoutineOp::Steps(of) => {
                 let ([all, one], [.., end]) = (of.sizes(), of.results());
                 has_step_sizes(call, of, [4 * all, 4 * of.hidden * of.hidden, 2 * one], end)
@@ -225,9 +229,12 @@ impl Routine {
                 RoutineOp::AttendRows(rows) => {
                     attention::attend(rows.causal, f64::from_bits(rows.scale), of(0), of(1), of(2), out)
                 }
-                RoutineOp::Normalize { first, eps, .. } => {
-                    normalize::normalize(usize::from(*first), f64::from_bits(*eps), of(0), of(1), of(2), out)
+                RoutineOp::Normalize(norm) => rows::normalize(norm, of(0), of(1), of(2), out),
+                RoutineOp::NormalizeBackward(norm) => rows::backward(norm, of(0), of(1), of(2), out),
+                RoutineOp::ChannelStatistics(norm) => {
+                    channels::statistics(norm, of(0), (self.call.ins.len() > 1).then(|| of(1)), out)
                 }
+                RoutineOp::ChannelBackward(_) => channels::backward(of(0), of(1), of(2), out),
                 RoutineOp::GroupIds { domain } => {
                     table::ids::group_ids(*domain, of(0), (self.call.ins.len() > 1).then(|| of(1)), out)
                 }

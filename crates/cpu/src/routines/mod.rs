@@ -11,7 +11,7 @@ pub(crate) mod dot;
 pub(crate) mod epilogue;
 pub(crate) mod fft;
 pub(crate) mod linalg;
-pub(crate) mod normalize;
+pub(crate) mod norm;
 pub(crate) mod operands;
 pub(crate) mod pad;
 pub(crate) mod radix;

@@ -121,6 +121,14 @@ pub fn routine(op: RoutineOp, ins: Vec<LayoutRef>, out: LayoutRef) -> Step {
     Step::Routine(RoutineCall { op, ins, out: (n, out), epilogue: Epilogue::default() })
 }
 
+/// Runs a routine on operands (as bytes) and returns its result.
+pub fn run_routine(op: RoutineOp, ins: &[(Vec<u8>, LayoutRef)], out: LayoutRef) -> Vec<u8> {
+    let mut data: Vec<Vec<u8>> = ins.iter().map(|(d, _)| d.clone()).collect();
+    data.push(vec![0xee; out.size as usize * out.dtype.size()]);
+    run(vec![routine(op, ins.iter().map(|(_, l)| l.clone()).collect(), out)], &mut data, &[]).unwrap();
+    data.pop().unwrap()
+}
+
 /// Conversion of plain numbers to bytes and back.
 pub trait Plain: Copy {
     fn bytes(all: &[Self]) -> Vec<u8>;

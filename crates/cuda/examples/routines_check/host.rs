@@ -344,8 +344,10 @@ pub fn verify(call: &RoutineCall, ins: &[View], got: &[u8]) -> Verdict {
         RoutineOp::Convolve(..) => Err("convolutions are recorded as products".into()),
         RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => Err("checked by the suite".into()),
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => Err("checked by the suite".into()),
-        RoutineOp::AttendRows(_) | RoutineOp::Normalize { .. } => Err("checked by the suite".into()),
+        RoutineOp::AttendRows(_) | RoutineOp::Normalize(_) => Err("checked by the suite".into()),
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => Err("the CPU's own".into()),
+        RoutineOp::NormalizeBackward(_) => Err("the CPU's own".into()),
+        RoutineOp::ChannelStatistics(_) | RoutineOp::ChannelBackward(_) => Err("the CPU's own".into()),
         RoutineOp::GroupIds { .. } | RoutineOp::GroupAggregate { .. } => Err("the CPU's own".into()),
         RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => Err("the CPU's own".into()),
         RoutineOp::Correlate { edge, constant, origin } => {

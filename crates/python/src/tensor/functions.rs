@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cuprous_autograd::engine::engine_of;
-use cuprous_autograd::{Arg, Tensor, activation, layer_norm, loss, ops, optim, pool, promote, softmax};
+use cuprous_autograd::{Arg, Tensor, activation, batch_norm, layer_norm, loss, ops, optim, pool, promote, softmax};
 use cuprous_core::layout::checked_size;
 use cuprous_core::{Array, DType, Result};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -411,6 +411,24 @@ pub(crate) fn t_layer_norm(
     let first = t.shape().len().checked_sub(dims).filter(|_| t.shape().len() < 32);
     let first = first.ok_or_else(|| PyValueError::new_err("[layer_norm] the number of dimensions is not supported"))?;
     finish(py, layer_norm::layer_norm(&t, first, weight.as_ref(), bias.as_ref(), eps))
+}
+
+/// Normalizes each channel (dimension 1) of a batch to mean 0 and variance 1, then scales and shifts it. Returns the result,
+/// and the means and variances that the channels had.
+#[pyfunction]
+pub(crate) fn t_batch_norm(
+    py: Python<'_>,
+    t: &PyTensor,
+    weight: Option<&PyTensor>,
+    bias: Option<&PyTensor>,
+    eps: f64,
+) -> PyResult<(PyTensor, PyTensor, PyTensor)> {
+    let (t, weight, bias) = (t.in_any_order(), weight.map(PyTensor::tensor), bias.map(PyTensor::tensor));
+    if !(2..32).contains(&t.shape().len()) {
+        return Err(PyValueError::new_err("[batch_norm] the number of dimensions is not supported"));
+    }
+    let [out, mean, variance] = batch_norm::batch_norm(&t, weight.as_ref(), bias.as_ref(), eps).or_raise()?;
+    Ok((finish(py, Ok(out))?, PyTensor::wrap(mean), PyTensor::wrap(variance)))
 }
 
 /// Returns the larger of each element and 0.

@@ -12,7 +12,6 @@ from cuprous.torch import _autocast, _reductions
 from cuprous.torch._args import astype, write_out
 from cuprous.torch._comparisons import clamp
 from cuprous.torch._info import finfo
-from cuprous.torch.autograd import Function
 from cuprous.torch.nn._padding import pad
 
 _map = _core.t_map
@@ -30,53 +29,12 @@ def _affine(x: Tensor, weight: Tensor | None, bias: Tensor | None, name: str) ->
     return astype(x, name)
 
 
-def _statistics(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Returns the mean and the variance over some dimensions, which are kept, the tensor minus its mean, and the
-    reciprocal standard deviation."""
+def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
     mean = _reductions.mean(x, dims, True)
     centred = _map("subtract", x, mean)
     variance = _reductions.mean(_map("square", centred), dims, True)
-    return mean, variance, centred, _map("rsqrt", _map("add", variance, eps))
-
-
-def _standardize(x: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns a tensor normalized to mean 0 and variance 1 over some dimensions, and its former mean and variance."""
-    mean, variance, centred, scale = _statistics(x, dims, eps)
-    return _map("multiply", centred, scale), mean, variance
-
-
-class _BatchNorm(Function):
-    """Normalization by the statistics of a batch. Saves the input, in its own dtype, and a few numbers for each
-    channel. The rules of the operations in its formula would save intermediate results of the input's size and reduce
-    them once more."""
-
-    _may_keep_outputs = False
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, dims: list[int], eps: float) -> Any:
-        mean, variance, centred, scale = _statistics(_to_float32(x), dims, eps)
-        ctx.save_for_backward(x, weight, mean, scale)
-        ctx.rest = dims, eps
-        ctx.mark_non_differentiable(mean, variance)
-        return _affine(_map("multiply", centred, scale), weight, bias, x.dtype_name), mean, variance
-
-    @staticmethod
-    def backward(ctx: Any, g: Any, *_: Any) -> Any:
-        x, weight, mean, scale = ctx.saved_tensors
-        dims, eps = ctx.rest
-        name, x, g = x.dtype_name, _to_float32(x), _to_float32(g)
-        centred = _map("subtract", x, mean)
-        if _core.is_grad_enabled():  # its own gradient depends on the input
-            centred, scale = _statistics(x, dims, eps)[2:]
-        normalized = _map("multiply", centred, scale)
-        shift = _reductions.sum(g, dims, True)
-        slope = _reductions.sum(_map("multiply", g, normalized), dims, True)
-        count = x.numel() / shift.numel()
-        # The numbers of each channel come first, so that one pass does the rest.
-        average, steepness = _map("divide", shift, count), _map("multiply", _map("divide", slope, count), scale)
-        scale = scale if weight is None else _map("multiply", scale, weight)
-        rest = _map("subtract", _map("subtract", g, average), _map("multiply", centred, steepness))
-        return astype(_map("multiply", rest, scale), name), slope, shift, None, None
+    return _map("multiply", centred, _map("rsqrt", _map("add", variance, eps))), mean, variance
 
 
 def _trailing(function: str, input: Tensor, normalized_shape: Sequence[int]) -> list[int]:
@@ -245,20 +203,17 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             [ 1.0000]])
     """
     _check_channels("batch_norm", input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
-    n = input.ndim
-    weight, bias = _channelwise(weight, n), _channelwise(bias, n)
     if not training:
+        n = input.ndim
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         scale = _map("rsqrt", _map("add", _channelwise(running_var, n), eps))
         x = _map("multiply", _map("subtract", _to_float32(input), _channelwise(running_mean, n)), scale)
-        return _affine(x, weight, bias, input.dtype_name)
+        return _affine(x, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-    # Parameters of half precision, as their gradients, are computed in float32.
-    weight, bias = (None if t is None else _to_float32(t) for t in (weight, bias))
-    result, mean, variance = _BatchNorm.apply(input, weight, bias, [0, *range(2, n)], eps)
+    result, mean, variance = _core.t_batch_norm(input, weight, bias, eps)
     if count:  # nothing is learned from an empty batch
         _update_running(running_mean, mean, momentum)
         _update_running(running_var, _map("multiply", variance, count / (count - 1)), momentum)

@@ -115,7 +115,7 @@ pub(crate) fn is_always_generated(call: &RoutineCall) -> bool {
     let op = &call.op;
     matches!(op, Scan { .. } | Sort | ArgSort | Partition { .. } | TopK { .. } | Select { .. } | PackMask | Compact)
         || matches!(op, Components { .. } | SearchSorted { .. } | Correlate { .. } | Pad { .. })
-        || matches!(op, AttendRows(_) | Normalize { .. })
+        || matches!(op, AttendRows(_) | Normalize(_))
         || matvec::is_product(call)
 }
 
@@ -154,11 +154,11 @@ pub fn generate_routine_tuned(
         RoutineOp::SparseDot { .. } | RoutineOp::Recur(_) | RoutineOp::RecurBackward(_) => return None,
         RoutineOp::Attend(_) | RoutineOp::AttendBackward(_) => return None,
         RoutineOp::AttendRows(of) => attend::attend(call, of, &mut builder),
-        RoutineOp::Normalize { first, eps, .. } => {
-            normalize::normalize(call, usize::from(*first), *eps, &mut builder);
-        }
+        RoutineOp::Normalize(of) => normalize::normalize(call, usize::from(of.first), of.eps, &mut builder),
         RoutineOp::Steps(_) | RoutineOp::StepsBackward(_) => return None,
         // The CPU's own.
+        RoutineOp::NormalizeBackward(_) => return None,
+        RoutineOp::ChannelStatistics(_) | RoutineOp::ChannelBackward(_) => return None,
         RoutineOp::GroupIds { .. } | RoutineOp::GroupAggregate { .. } => return None,
         RoutineOp::JoinMatch { .. } | RoutineOp::JoinPairs { .. } => return None,
     }
