@@ -150,11 +150,12 @@ def test_layer_norm(shape: tuple[int, ...], dims: int, dtype: str) -> None:
 
 @needs_routines
 def test_layer_norm_is_one_node_where_a_routine_suits() -> None:
-    x, w, wide = torch.ones(3, 4), torch.ones(4), torch.ones(1 << 9)
+    x, w, wide = torch.ones(3, 16), torch.ones(16), torch.ones(1 << 9)
     trained, large = w.clone().requires_grad_(), torch.ones(1 << 8, 1 << 9)
-    assert _nodes(lambda: F.layer_norm(x, (4,), w, w)) == 1
+    assert _nodes(lambda: F.layer_norm(x, (16,), w, w)) == 1
     has_gradient = x.device.type == "cpu"  # of the routine, which then takes any number of elements
-    assert (_nodes(lambda: F.layer_norm(x, (4,), trained, w)) == 1) == has_gradient
+    assert (_nodes(lambda: F.layer_norm(x, (16,), trained, w)) == 1) == has_gradient
+    assert _nodes(lambda: F.layer_norm(x.reshape(6, 8), (8,), trained[:8], w[:8])) > 1  # narrow
     assert (_nodes(lambda: F.layer_norm(large, (1 << 9,), wide, wide)) == 1) == has_gradient
 
 

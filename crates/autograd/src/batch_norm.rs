@@ -14,7 +14,8 @@ use crate::graph::{Edge, Grads, Node, Rule, SavedArrays, Tensor};
 use crate::record::record;
 use crate::{mode, ops};
 
-/// Elements of a channel of one image from which on a device's routine is used where it has one.
+/// Elements of a channel of one image from which on a device's routine is used where it has one. It is also used for one
+/// element, where channels are neighbors.
 const MIN_AREA: i64 = 16;
 
 /// Returns the bits of all axes but that of the channels.
@@ -48,7 +49,7 @@ fn by_routine(op: RoutineOp, x: &Tensor, operands: &[&Tensor], shape: &[i64]) ->
             && t.array.storage.device == x.array.storage.device
             && (t.shape() != x.shape() || t.array.layout.is_c_contiguous())
     });
-    if !fits || area < MIN_AREA || x.array.layout.size == 0 || !engine.supports(&op) {
+    if !fits || (2..MIN_AREA).contains(&area) || x.array.layout.size == 0 || !engine.supports(&op) {
         return Ok(None);
     }
     let arrays: Vec<_> = operands.iter().map(|t| &t.array).collect();

@@ -22,6 +22,10 @@ use crate::{mode, ops};
 /// but more elements are computed faster together with what comes before and after.
 const MAX_BY_ROUTINE: i64 = 1 << 16;
 
+/// Elements of a row from which on a device's routine is used: it computes row by row, so narrow ones are faster by the
+/// formula.
+const MIN_ROW: i64 = 16;
+
 /// Returns the mean over the axes in `mask`, which stay with extent 1.
 fn mean(x: &Tensor, mask: u32) -> Result<Tensor> {
     let n: i64 = (0..x.shape().len()).filter(|&k| mask >> k & 1 == 1).map(|k| x.shape()[k]).product();
@@ -94,9 +98,12 @@ fn forward(
     Ok((y, [Some(average), Some(rstd)]))
 }
 
-/// Returns the routine's rows, if the device has a routine for the gradients too. Such a device has them for any number of
-/// rows.
+/// Returns the routine's rows, if they are not narrow and the device has a routine for the gradients too. Such a device has
+/// them for any number of rows.
 fn trained(x: &Tensor, first: usize, eps: f64) -> Option<RowNorm> {
+    if x.shape()[first..].iter().product::<i64>() < MIN_ROW {
+        return None;
+    }
     let norm = RowNorm { first: first as u8, eps: eps.to_bits(), dtype: x.dtype() };
     engine_of(&x.array).supports(&RoutineOp::NormalizeBackward(norm)).then_some(norm)
 }

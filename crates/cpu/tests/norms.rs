@@ -83,7 +83,7 @@ fn gradients_of_rows() {
 
 #[test]
 fn channels() {
-    for shape in [[3, 2, 7], [1, 5, 64], [40, 3, 900], [2, 130, 300], [5, 4, 1]] {
+    for shape in [[3, 2, 7], [1, 5, 64], [40, 3, 900], [2, 130, 300], [5, 4, 1], [150, 75, 1]] {
         let all = Layout::contiguous(F64, &shape);
         let [batch, channels, area] = shape.map(|n| n as usize);
         let of_channels = Layout::contiguous(F64, &[channels as i64]);

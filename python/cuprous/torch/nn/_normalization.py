@@ -207,9 +207,11 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
         n = input.ndim
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        scale = _map("rsqrt", _map("add", _channelwise(running_var, n), eps))
-        x = _map("multiply", _map("subtract", _to_float32(input), _channelwise(running_mean, n)), scale)
-        return _affine(x, _channelwise(weight, n), _channelwise(bias, n), input.dtype_name)
+        factor = _map("rsqrt", _map("add", _channelwise(running_var, n), eps))
+        if weight is not None:
+            factor = _map("multiply", factor, _channelwise(weight, n))
+        centred = _map("subtract", _to_float32(input), _channelwise(running_mean, n))
+        return _affine(centred, factor, _channelwise(bias, n), input.dtype_name)
     count = input.numel() // max(input.dims[1], 1)
     if count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")

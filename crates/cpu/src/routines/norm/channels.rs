@@ -68,8 +68,66 @@ impl Channels {
     }
 }
 
-/// Computes the statistics. Those of images are combined by the formula of Chan, Golub and LeVeque, Updating formulae and a
+/// Images of one element each whose sums are formed at once.
+const BLOCK: usize = 64;
+
+/// Calls a function for the channels of a part: for 32 neighbors at once, then for 8, then for one.
+macro_rules! for_neighbors {
+    ($f:ident, $a:expr) => {{
+        let mut channel = $a.first;
+        while channel + 32 <= $a.last {
+            $f::<E, 32>($a, channel);
+            channel += 32;
+        }
+        while channel + 8 <= $a.last {
+            $f::<E, 8>($a, channel);
+            channel += 8;
+        }
+        while channel < $a.last {
+            $f::<E, 1>($a, channel);
+            channel += 1;
+        }
+    }};
+}
+
+/// The statistics of the elements so far. More are added by the formula of Chan, Golub and LeVeque, Updating formulae and a
 /// pairwise algorithm for computing sample variances, 1979.
+#[derive(Clone, Copy, Default)]
+struct Spread {
+    count: f64,
+    mean: f64,
+    /// The sum of the squared distances from the mean.
+    squares: f64,
+}
+
+impl Spread {
+    /// Adds `count` elements with their mean and squares.
+    fn add(&mut self, count: f64, mean: f64, squares: f64) {
+        let (all, difference) = (self.count + count, mean - self.mean);
+        self.mean += difference * (count / all);
+        self.squares += squares + difference * difference * (count * self.count / all);
+        self.count = all;
+    }
+
+    /// Writes the statistics of a channel.
+    ///
+    /// # Safety
+    /// By the contract of `Channels`.
+    unsafe fn write<E: Float>(self, a: &Channels, channel: usize) {
+        let variance = self.squares / self.count;
+        let scale = 1.0 / (variance + a.eps).sqrt();
+        let weight = a.given as *const E;
+        // SAFETY: by the contract of `Channels`.
+        unsafe {
+            let factor = if weight.is_null() { scale } else { scale * (*weight.add(channel)).to_f64() };
+            for (k, value) in [self.mean, variance, scale, factor].into_iter().enumerate() {
+                *(a.out as *mut E).add(k * a.channels + channel) = E::from_f64(value);
+            }
+        }
+    }
+}
+
+/// Computes the statistics.
 struct Statistics<E>(PhantomData<E>);
 
 impl<E: Float> Body for Statistics<E> {
@@ -77,9 +135,13 @@ impl<E: Float> Body for Statistics<E> {
 
     #[inline(always)]
     unsafe fn run(a: &Channels) {
+        if a.area == 1 {
+            // SAFETY: by the contract of `Channels`.
+            return unsafe { for_neighbors!(statistics_of_neighbors, a) };
+        }
         let n = a.area;
         for channel in a.first..a.last {
-            let (mut mean, mut squares) = (0.0, 0.0);
+            let mut all = Spread::default();
             for image in 0..a.batch {
                 // SAFETY: by the contract of `Channels`.
                 let x = unsafe { (a.x as *const E).add(a.start(image, channel)) };
@@ -92,21 +154,49 @@ impl<E: Float> Body for Statistics<E> {
                     let centered = (*x.add(k)).sub(center);
                     [centered.mul(centered)]
                 });
-                let (before, difference) = (image as f64, own - mean);
-                mean += difference / (before + 1.0);
-                squares += spread.to_f64() + difference * difference * (n as f64 * before / (before + 1.0));
+                all.add(n as f64, own, spread.to_f64());
             }
-            let variance = squares / (n * a.batch) as f64;
-            let scale = 1.0 / (variance + a.eps).sqrt();
-            let weight = a.given as *const E;
-            // SAFETY: by the contract of `Channels`.
-            unsafe {
-                let factor = if weight.is_null() { scale } else { scale * (*weight.add(channel)).to_f64() };
-                for (k, value) in [mean, variance, scale, factor].into_iter().enumerate() {
-                    *(a.out as *mut E).add(k * a.channels + channel) = E::from_f64(value);
-                }
+            // SAFETY: as above.
+            unsafe { all.write::<E>(a, channel) };
+        }
+    }
+}
+
+/// Computes the statistics of `N` channels from `channel` on, in images of one element.
+///
+/// # Safety
+/// By the contract of `Channels`.
+#[inline(always)]
+unsafe fn statistics_of_neighbors<E: Float, const N: usize>(a: &Channels, channel: usize) {
+    let mut all = [Spread::default(); N];
+    for first in (0..a.batch).step_by(BLOCK) {
+        let last = a.batch.min(first + BLOCK);
+        let count = (last - first) as f64;
+        // SAFETY: by the contract of `Channels`.
+        let row = |image: usize| unsafe { (a.x as *const E).add(a.start(image, channel)) };
+        let (mut totals, mut squares) = ([E::ZERO; N], [E::ZERO; N]);
+        for x in (first..last).map(row) {
+            for (k, total) in totals.iter_mut().enumerate() {
+                // SAFETY: as above.
+                *total = total.add(unsafe { *x.add(k) });
             }
         }
+        let means = totals.map(|total| total.to_f64() / count);
+        let centers = means.map(E::from_f64);
+        for x in (first..last).map(row) {
+            for k in 0..N {
+                // SAFETY: as above.
+                let centered = unsafe { *x.add(k) }.sub(centers[k]);
+                squares[k] = squares[k].add(centered.mul(centered));
+            }
+        }
+        for k in 0..N {
+            all[k].add(count, means[k], squares[k].to_f64());
+        }
+    }
+    for (k, spread) in all.into_iter().enumerate() {
+        // SAFETY: as above.
+        unsafe { spread.write::<E>(a, channel + k) };
     }
 }
 
@@ -118,6 +208,10 @@ impl<E: Float> Body for Backward<E> {
 
     #[inline(always)]
     unsafe fn run(a: &Channels) {
+        if a.area == 1 {
+            // SAFETY: by the contract of `Channels`.
+            return unsafe { for_neighbors!(backward_of_neighbors, a) };
+        }
         let count = (a.area * a.batch) as f64;
         for channel in a.first..a.last {
             // SAFETY: by the contract of `Channels`.
@@ -159,6 +253,63 @@ impl<E: Float> Body for Backward<E> {
     }
 }
 
+/// Computes the gradients of `N` channels from `channel` on, in images of one element.
+///
+/// # Safety
+/// By the contract of `Channels`.
+#[inline(always)]
+unsafe fn backward_of_neighbors<E: Float, const N: usize>(a: &Channels, channel: usize) {
+    // SAFETY: by the contract of `Channels`.
+    let given = |k: usize| unsafe { *((a.given as *const E).add(k * a.channels + channel) as *const [E; N]) };
+    let (means, scales, factors) = (given(0), given(2), given(3));
+    // SAFETY: as above.
+    let row = |of: *mut u8, image: usize| unsafe { (of as *mut E).add(a.start(image, channel)) };
+    let (mut shifts, mut slopes) = ([0.0; N], [0.0; N]);
+    for first in (0..a.batch).step_by(BLOCK) {
+        let (mut totals, mut products) = ([E::ZERO; N], [E::ZERO; N]);
+        for image in first..a.batch.min(first + BLOCK) {
+            let (g, x) = (row(a.g, image), row(a.x, image));
+            for k in 0..N {
+                // SAFETY: as above.
+                let (g, x) = unsafe { (*g.add(k), *x.add(k)) };
+                totals[k] = totals[k].add(g);
+                products[k] = products[k].add(g.mul(x.sub(means[k])));
+            }
+        }
+        for k in 0..N {
+            shifts[k] += totals[k].to_f64();
+            slopes[k] += products[k].to_f64();
+        }
+    }
+    let count = a.batch as f64;
+    let averages = shifts.map(|shift| E::from_f64(shift / count));
+    let (mut gradients, mut steepnesses) = ([E::ZERO; N], [E::ZERO; N]);
+    for k in 0..N {
+        let slope = slopes[k] * scales[k].to_f64();
+        gradients[k] = E::from_f64(slope);
+        steepnesses[k] = E::from_f64(slope * scales[k].to_f64() / count);
+    }
+    for image in 0..a.batch {
+        let (g, x, out) = (row(a.g, image), row(a.x, image), row(a.out, image));
+        for k in 0..N {
+            // SAFETY: as above.
+            unsafe {
+                let rest = (*g.add(k)).sub(averages[k]).sub((*x.add(k)).sub(means[k]).mul(steepnesses[k]));
+                *out.add(k) = rest.mul(factors[k]);
+            }
+        }
+    }
+    // SAFETY: as above.
+    let sums = unsafe { (a.out as *mut E).add(a.start(a.batch, 0) + channel) };
+    for k in 0..N {
+        // SAFETY: as above.
+        unsafe {
+            *sums.add(k) = gradients[k];
+            *sums.add(a.channels + k) = E::from_f64(shifts[k]);
+        }
+    }
+}
+
 macro_rules! run {
     ($body:ident, $dtype:expr, $all:expr) => {{
         let entry = match (isa::level(), $dtype) {
@@ -170,7 +321,8 @@ macro_rules! run {
             (Level::V4, _) => V4::entry::<$body<F64<V4>>>(),
         };
         let all: Channels = $all;
-        let step = (TASK / (all.batch * all.area)).max(1);
+        let least = if all.area == 1 { 32 } else { 1 };
+        let step = (TASK / (all.batch * all.area)).next_multiple_of(least).max(least);
         // SAFETY: by the contract of `Channels`; the channels of tasks are disjoint.
         parallel_for(all.channels.div_ceil(step), |t| unsafe {
             entry(&all.part(t * step, step));

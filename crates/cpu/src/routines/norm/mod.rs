@@ -43,7 +43,7 @@ fn side_by_side<E: Float, const N: usize, const WIDTH: usize>(
 /// Returns the sums of `N` values over the indices below `n`.
 #[inline(always)]
 fn sums<E: Float, const N: usize>(n: usize, f: impl Fn(usize) -> [E; N]) -> [E; N] {
-    let (mut sums, at) = side_by_side::<E, N, 64>(0, n, &f);
+    let (mut sums, at) = if n < 64 { ([E::ZERO; N], 0) } else { side_by_side::<E, N, 64>(0, n, &f) };
     let (more, at) = side_by_side::<E, N, 8>(at, n, &f);
     let (rest, _) = side_by_side::<E, N, 1>(at, n, &f);
     for k in 0..N {
