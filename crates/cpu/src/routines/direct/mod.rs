@@ -305,21 +305,24 @@ impl<T: Element> Elements<'_, T> {
             let before: usize = phases[..number].iter().map(|(of, _)| of.len()).sum();
             (group * taps + before) * job.inputs * job.outputs
         };
-        for group in 0..job.groups {
+        let whole = phases.len() == 1;
+        parallel_for(job.groups, |group| {
             for (number, (of, _)) in phases.iter().enumerate() {
-                // SAFETY: both hold all weights.
+                // SAFETY: both hold all weights, and tasks write those of different groups.
                 unsafe {
                     let mut to = (turned.at(0) as *mut T).add(begin(group, number));
                     for (c, o) in (0..job.inputs).flat_map(|c| (0..job.outputs).map(move |o| (c, o))) {
                         let from = (w.at(0) as *const T).add(((group * job.outputs + o) * job.inputs + c) * taps);
-                        for &t in of {
-                            *to = *from.add(t);
-                            to = to.add(1);
+                        if whole {
+                            copy(to, 1, from, 1, taps);
+                        } else {
+                            of.iter().enumerate().for_each(|(k, &t)| *to.add(k) = *from.add(t));
                         }
+                        to = to.add(of.len());
                     }
                 }
             }
-        }
+        });
         self.for_shares(job.images * job.groups, job.inputs, size + CHANNELS * pitch, |lines, group, share| {
             // SAFETY: no other task writes these channels of the input; the workspace has space for channels and results.
             unsafe {
