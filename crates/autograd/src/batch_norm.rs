@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use cuprous_core::layout::contiguous_strides;
 use cuprous_core::routine::ChannelNorm;
-use cuprous_core::{Dims, Fun, Layout, ReduceOp, Result, RoutineOp, Saved};
+use cuprous_core::{Dims, Fun, ReduceOp, Result, RoutineOp, Saved};
 
 use crate::engine::engine_of;
-use crate::formula::{map, map_number, widen};
+use crate::formula::{map, map_number, section, widen};
 use crate::graph::{Edge, Grads, Node, Rule, SavedArrays, Tensor};
 use crate::record::record;
 use crate::{mode, ops};
@@ -32,11 +31,6 @@ fn count(x: &Tensor) -> f64 {
 fn channelwise(t: &Tensor, x: &Tensor) -> Result<Tensor> {
     let shape: Dims = x.shape().iter().enumerate().map(|(k, &n)| if k == 1 { n } else { 1 }).collect();
     ops::reshape(t, &shape)
-}
-
-/// Returns a part of a contiguous array.
-fn section(all: &Tensor, start: i64, shape: &[i64]) -> Tensor {
-    all.view(Layout::new(all.dtype(), shape, &contiguous_strides(shape), all.array.layout.offset + start))
 }
 
 /// Returns the result of a device's routine; `None` if it has none, or another way is faster. All operands of the shape of

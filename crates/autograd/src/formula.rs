@@ -1,7 +1,8 @@
 //! Helpers with which gradient rules and composite operations are written as formulas.
 
+use cuprous_core::layout::contiguous_strides;
 use cuprous_core::scalar::Number;
-use cuprous_core::{DType, Dims, Fun, Result};
+use cuprous_core::{DType, Dims, Fun, Layout, Result};
 use smallvec::SmallVec;
 
 use crate::arg::Arg;
@@ -61,4 +62,9 @@ pub(crate) fn broadcast_reduced(t: &Tensor, mask: u32, shape: &[i64]) -> Tensor 
 /// Returns the product of extents, saturated: an array of such a size cannot exist, and creating it is an error.
 pub(crate) fn product(extents: &[i64]) -> i64 {
     extents.iter().fold(1i64, |product, &n| product.saturating_mul(n))
+}
+
+/// Returns a part of a contiguous array.
+pub(crate) fn section(all: &Tensor, start: i64, shape: &[i64]) -> Tensor {
+    all.view(Layout::new(all.dtype(), shape, &contiguous_strides(shape), all.array.layout.offset + start))
 }

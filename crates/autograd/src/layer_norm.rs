@@ -7,13 +7,12 @@
 
 use std::sync::Arc;
 
-use cuprous_core::layout::contiguous_strides;
 use cuprous_core::routine::RowNorm;
-use cuprous_core::{Array, DType, Fun, Layout, ReduceOp, Result, RoutineOp, Saved};
+use cuprous_core::{Array, DType, Fun, ReduceOp, Result, RoutineOp, Saved};
 use smallvec::SmallVec;
 
 use crate::engine::engine_of;
-use crate::formula::{map, map_number, narrow, widen};
+use crate::formula::{map, map_number, narrow, section, widen};
 use crate::graph::{Edge, Grads, Node, Rule, SavedArrays, Tensor};
 use crate::record::{needs_graph, record};
 use crate::{mode, ops};
@@ -161,10 +160,7 @@ pub(crate) fn backward(
         let (size, width) = (x.array.layout.size, weight.array.layout.size);
         if let Some(all) = run(RoutineOp::NormalizeBackward(norm), &[&g, &x, &weight], &[size + 2 * width])? {
             let parts = [(0, x.shape()), (size, weight.shape()), (size + width, weight.shape())];
-            let section = |(start, shape): (i64, &[i64])| {
-                all.view(Layout::new(x.dtype(), shape, &contiguous_strides(shape), start))
-            };
-            return Ok((0..3).filter(|&k| needed(k)).map(|k| (k, section(parts[k]))).collect());
+            return Ok((0..3).filter(|&k| needed(k)).map(|k| (k, section(&all, parts[k].0, parts[k].1))).collect());
         }
     }
     if needed(2) {

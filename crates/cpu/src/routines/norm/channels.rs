@@ -6,9 +6,9 @@ use std::ptr::null_mut as null;
 use cuprous_core::routine::ChannelNorm;
 use cuprous_core::{DType, LayoutRef, Result};
 
-use super::{TASK, sums};
-use crate::isa::{self, Body, Isa, Level, V1, V3, V4};
-use crate::math::{F32, F64, Float};
+use super::{TASK, compiled, sums};
+use crate::isa::Body;
+use crate::math::Float;
 use crate::routines::operands::{Contiguous, View};
 use crate::threads::parallel_for;
 
@@ -312,14 +312,7 @@ unsafe fn backward_of_neighbors<E: Float, const N: usize>(a: &Channels, channel:
 
 macro_rules! run {
     ($body:ident, $dtype:expr, $all:expr) => {{
-        let entry = match (isa::level(), $dtype) {
-            (Level::V1, DType::F32) => V1::entry::<$body<F32<V1>>>(),
-            (Level::V3, DType::F32) => V3::entry::<$body<F32<V3>>>(),
-            (Level::V4, DType::F32) => V4::entry::<$body<F32<V4>>>(),
-            (Level::V1, _) => V1::entry::<$body<F64<V1>>>(),
-            (Level::V3, _) => V3::entry::<$body<F64<V3>>>(),
-            (Level::V4, _) => V4::entry::<$body<F64<V4>>>(),
-        };
+        let entry = compiled!($body, $dtype);
         let all: Channels = $all;
         let least = if all.area == 1 { 32 } else { 1 };
         let step = (TASK / (all.batch * all.area)).next_multiple_of(least).max(least);

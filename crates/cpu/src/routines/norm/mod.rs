@@ -9,6 +9,23 @@ use crate::math::Float;
 /// Elements of a task.
 const TASK: usize = 1 << 14;
 
+/// Returns the loop for float32 or float64 and this processor.
+macro_rules! compiled {
+    ($body:ident, $dtype:expr) => {{
+        use crate::isa::{self, Isa, Level, V1, V3, V4};
+        use crate::math::{F32, F64};
+        match (isa::level(), $dtype) {
+            (Level::V1, DType::F32) => V1::entry::<$body<F32<V1>>>(),
+            (Level::V3, DType::F32) => V3::entry::<$body<F32<V3>>>(),
+            (Level::V4, DType::F32) => V4::entry::<$body<F32<V4>>>(),
+            (Level::V1, _) => V1::entry::<$body<F64<V1>>>(),
+            (Level::V3, _) => V3::entry::<$body<F64<V3>>>(),
+            (Level::V4, _) => V4::entry::<$body<F64<V4>>>(),
+        }
+    }};
+}
+use compiled;
+
 /// Adds up `N` values for each index below `n`, in `WIDTH` sums side by side, from index `at` on as far as these are
 /// whole. Returns the sums, and the index that is next.
 #[inline(always)]

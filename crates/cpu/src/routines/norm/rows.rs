@@ -7,10 +7,10 @@ use std::ptr::null_mut as null;
 use cuprous_core::routine::RowNorm;
 use cuprous_core::{DType, LayoutRef, Result};
 
-use super::{TASK, sums};
+use super::{TASK, compiled, sums};
 use crate::alloc::Block;
-use crate::isa::{self, Body, Isa, Level, V1, V3, V4};
-use crate::math::{F32, F64, Float};
+use crate::isa::Body;
+use crate::math::Float;
 use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
@@ -166,19 +166,6 @@ impl<E: Float> Body for Accumulate<E> {
             unsafe { *sums.add(k) = (*sums.add(k)).add(*x.add(k)) };
         }
     }
-}
-
-macro_rules! compiled {
-    ($body:ident, $dtype:expr) => {
-        match (isa::level(), $dtype) {
-            (Level::V1, DType::F32) => V1::entry::<$body<F32<V1>>>(),
-            (Level::V3, DType::F32) => V3::entry::<$body<F32<V3>>>(),
-            (Level::V4, DType::F32) => V4::entry::<$body<F32<V4>>>(),
-            (Level::V1, _) => V1::entry::<$body<F64<V1>>>(),
-            (Level::V3, _) => V3::entry::<$body<F64<V3>>>(),
-            (Level::V4, _) => V4::entry::<$body<F64<V4>>>(),
-        }
-    };
 }
 
 /// Returns the number of rows, and of elements of each.
