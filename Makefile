@@ -263,12 +263,12 @@ SIM_TESTS    := tests/sim tests/test_tour.py tests/test_docstrings.py::test_exam
                 tests/gpu/test_special_values.py tests/test_fuzz.py::test_every_template_is_valid \
                 tests/arrays/test_assignment.py tests/arrays/test_other_device.py tests/arrays/test_few_rows.py tests/torch/test_by_routine.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py \
-                tests/torch/test_channels_last.py
+                tests/torch/test_channels_last.py tests/scipy/test_signal.py::test_every_kind_of_window
 SIM_ONCE     := tests/sim/test_hip.py tests/sim/test_hip_headers.py tests/sim/test_hip_lanes.py tests/sim/test_hip_libraries.py tests/sim/test_nccl.py tests/sim/test_several_gpus.py tests/sim/test_sharded.py tests/sim/test_shapes.py tests/arrays/test_few_rows.py tests/torch/test_by_routine.py \
                 tests/gpu/test_engine.py tests/gpu/test_transfers.py tests/gpu/test_cache.py tests/gpu/test_special_values.py \
                 tests/test_fuzz.py::test_every_template_is_valid tests/arrays/test_assignment.py tests/arrays/test_other_device.py \
                 tests/torch/test_autograd.py tests/torch/test_optim.py tests/torch/test_replay.py tests/torch/test_training.py \
-                tests/torch/test_channels_last.py
+                tests/torch/test_channels_last.py tests/scipy/test_signal.py::test_every_kind_of_window
 SIM_PROGRAMS ?= 300
 test-sim: $(TEST_READY) build/sim/.built build/fake-hip/.built
 	tests="$(SIM_TESTS)"; for device in sim:32 sim:64; do \

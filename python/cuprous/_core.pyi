@@ -333,9 +333,11 @@ def join_match(right: ndarray, left: ndarray, domain: int) -> ndarray:
 def join_pairs(right: ndarray, left: ndarray, domain: int, pairs: int, keep_left: bool) -> ndarray:
     """2 x pairs: left and right rows of equal keys, in order; with `keep_left` also left rows without one, with -1."""
 
-def correlate(a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int]) -> ndarray:
-    """out[i] = sum_j weights[j] * a[i + j - origin]; equal ndim and equal dtypes (float32 or float64); edge:
-    "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
+def correlate(
+    a: ndarray, weights: ndarray, edge: str, constant: float, origin: Sequence[int], shape: Sequence[int] | None = None
+) -> ndarray:
+    """out[i] = sum_j weights[j] * a[i + j - origin] for i in shape (that of a); equal ndim and equal dtypes (float32,
+    float64, int32 or int64); edge: "reflect", "constant", "nearest", "mirror", "wrap" as in scipy.ndimage."""
 
 def pad(a: ndarray, before: Sequence[int], after: Sequence[int], edge: str, constant: float) -> ndarray: ...
 def fft(a: ndarray, kind: str, axes: Sequence[int], n: int, divisor: str) -> ndarray:

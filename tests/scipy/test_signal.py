@@ -55,6 +55,23 @@ def test_convolution(name: str, dtypes: tuple[str, str], sizes: Any) -> None:
         close(ours(cp.asarray(a), cp.asarray(v), mode), theirs, tolerance)
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [((5000,), (10,)), ((5000,), (301,)), ((5000,), (700,)), ((40, 50), (5, 7)), ((70, 300), (5, 40)),
+     ((64, 64), (1, 25)), ((64, 64), (25, 1)), ((5, 300, 20), (1, 61, 1)), ((5, 400, 20), (1, 350, 1)),
+     ((12, 20, 25), (3, 4, 5)), ((6, 30, 40), (1, 6, 4)), ((12, 20, 25), (3, 1, 5)), ((6, 5, 4, 3), (2, 2, 2, 2))],
+)  # fmt: skip
+def test_every_kind_of_window(sizes: Any) -> None:
+    """Windows of one axis, short and long, and of several axes have loops and kernels of their own."""
+    for dtype, tolerance in {"f4": 1e-3, "f8": 1e-10, "i4": 0.0, "i8": 0.0}.items():
+        a, v = (RNG.integers(-9, 9, size=shape).astype(dtype) for shape in sizes)
+        for mode in ("full", "same", "valid"):
+            theirs = scipy_signal.convolve(a, v, mode, method="direct")
+            close(signal.convolve(cp.asarray(a), cp.asarray(v), mode, method="direct"), theirs, tolerance)
+            if a.ndim == 1:
+                close(cp.convolve(cp.asarray(a), cp.asarray(v), mode), theirs, tolerance)
+
+
 @pytest.mark.parametrize("sizes", [s for s in SIZES if len(s[0]) == 2])
 @pytest.mark.parametrize("dtypes", DTYPES)
 @pytest.mark.parametrize("name", ["convolve2d", "correlate2d"])

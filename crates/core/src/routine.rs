@@ -345,8 +345,8 @@ pub enum RoutineOp {
         steps: Dims,
     },
     /// Direct N-d correlation of operand 0 with the weights in operand 1 (equal ndim): the weight at index j is
-    /// multiplied with the element at i + j - origin. The output has the shape of operand 0 and the dtype of the
-    /// weights (float32, float64, int32 or int64; sums of integers wrap).
+    /// multiplied with the element at i + j - origin. The output has any extents along the same axes, and the dtype of
+    /// the weights (float32, float64, int32 or int64; sums of integers wrap).
     Correlate {
         /// How operand 0 continues beyond its edges.
         edge: Edge,

@@ -310,43 +310,51 @@ fn correlations() {
     for (shape, taps) in cases {
         for edge in EDGES {
             for dtype in [F32, F64] {
-                check_correlation(shape, taps, edge, dtype);
+                let origin: Vec<i64> = taps.iter().map(|t| t / 2).collect();
+                check_correlation(shape, taps, &origin, shape, edge, dtype);
+                // All positions at which the weights overlap the operand, and fewer than its extents.
+                let last: Vec<i64> = taps.iter().map(|t| t - 1).collect();
+                let longest: Vec<i64> = shape.iter().zip(&last).map(|(n, t)| n + t).collect();
+                check_correlation(shape, taps, &last, &longest, edge, dtype);
+                let shorter: Vec<i64> = shape.iter().map(|n| n - n / 3).collect();
+                check_correlation(shape, taps, &vec![0; taps.len()], &shorter, edge, dtype);
             }
         }
     }
 }
 
-fn check_correlation(shape: &[i64], taps: &[i64], edge: Edge, dtype: DType) {
+fn check_correlation(shape: &[i64], taps: &[i64], origin: &[i64], out: &[i64], edge: Edge, dtype: DType) {
     let (n, t): (i64, i64) = (shape.iter().product(), taps.iter().product());
     let (x, w) = (Noise(1).samples(n as usize), Noise(2).samples(t as usize));
-    let origin: Vec<i64> = taps.iter().map(|t| t / 2).collect();
-    let op = RoutineOp::Correlate { edge, constant: 0.5f64.to_bits(), origin: dims(&origin) };
+    let op = RoutineOp::Correlate { edge, constant: 0.5f64.to_bits(), origin: dims(origin) };
     // The operand is always float64, so the float32 routine converts it.
     let weights = match dtype {
         F32 => f32::bytes(&w.iter().map(|&v| v as f32).collect::<Vec<_>>()),
         _ => f64::bytes(&w),
     };
     let ins = [(f64::bytes(&x), Layout::contiguous(F64, shape)), (weights, Layout::contiguous(dtype, taps))];
-    let got = run_routine(op, &ins, Layout::contiguous(dtype, shape));
+    let got = run_routine(op, &ins, Layout::contiguous(dtype, out));
     let got: Vec<f64> = match dtype {
         F32 => f32::read(&got).into_iter().map(f64::from).collect(),
         _ => f64::read(&got),
     };
     let bound = if dtype == F32 { 3e-5 } else { 1e-12 };
-    for i in (0..n).step_by((n as usize / 2000).max(1)) {
+    let total: i64 = out.iter().product();
+    assert_eq!(got.len() as i64, total);
+    for i in (0..total).step_by((total as usize / 2000).max(1)) {
         let mut want = 0.0;
         for j in 0..t {
             let (mut ri, mut rj, mut at, mut stride) = (i, j, Some(0), 1);
             for k in (0..shape.len()).rev() {
-                let s = source(ri % shape[k] + rj % taps[k] - origin[k], shape[k], edge);
+                let s = source(ri % out[k] + rj % taps[k] - origin[k], shape[k], edge);
                 at = at.zip(s).map(|(a, s)| a + s * stride);
-                (ri, rj, stride) = (ri / shape[k], rj / taps[k], stride * shape[k]);
+                (ri, rj, stride) = (ri / out[k], rj / taps[k], stride * shape[k]);
             }
             want += w[j as usize] * at.map_or(0.5, |a| x[a as usize]);
         }
         assert!(
             (got[i as usize] - want).abs() < bound,
-            "{shape:?} {taps:?} {edge:?} {dtype:?} at {i}: {} {want}",
+            "{shape:?} {taps:?} {origin:?} {out:?} {edge:?} {dtype:?} at {i}: {} {want}",
             got[i as usize]
         );
     }

@@ -313,11 +313,15 @@ fn cases() -> Vec<Case> {
                 (&[12, 40, 50], &[3, 1, 5]),
                 (&[2, 1], &[1, 1]),
             ] {
+                // Outputs of the operand's shape, and of all positions at which the weights overlap it.
                 let origin = window.iter().map(|w| (w - 1) / 2).collect();
-                let op = RoutineOp::Correlate { edge, constant: 1.5f64.to_bits(), origin };
-                for l in [0, 2] {
-                    let ins = [layouts(d, shape)[l].clone(), layouts(d, window)[l].clone()];
-                    case(&mut all, &mut r, op.clone(), &ins, (d, shape));
+                let longest: Vec<i64> = shape.iter().zip(window).map(|(n, w)| n + w - 1).collect();
+                for (origin, out) in [(origin, shape), (window.iter().map(|w| w - 1).collect(), &longest)] {
+                    let op = RoutineOp::Correlate { edge, constant: 1.5f64.to_bits(), origin };
+                    for l in [0, 2] {
+                        let ins = [layouts(d, shape)[l].clone(), layouts(d, window)[l].clone()];
+                        case(&mut all, &mut r, op.clone(), &ins, (d, out));
+                    }
                 }
             }
         }

@@ -140,7 +140,9 @@ fn with_every_edge() -> Vec<Stage> {
         let mut correlate = |shape: &[i64], window: &[i64], d: DType, strided: bool| {
             let origin = window.iter().map(|w| w / 2).collect();
             let op = RoutineOp::Correlate { edge, constant: 0, origin };
-            all.push(call(op, &[(d, shape), (d, window)], d, shape, strided));
+            all.push(call(op.clone(), &[(d, shape), (d, window)], d, shape, strided));
+            let longest: Vec<i64> = shape.iter().zip(window).map(|(n, w)| n + w - 1).collect();
+            all.push(call(op, &[(d, shape), (d, window)], d, &longest, strided));
         };
         correlate(&[4096, 4096], &[15, 15], DType::F32, false);
         correlate(&[30, 40, 50], &[3, 3, 3], DType::F64, true);

@@ -497,6 +497,7 @@ pub(crate) fn join_pairs(
 }
 
 #[pyfunction]
+#[pyo3(signature = (a, weights, edge, constant, origin, shape = None))]
 pub(crate) fn correlate(
     py: Python<'_>,
     a: &PyArray,
@@ -504,6 +505,7 @@ pub(crate) fn correlate(
     edge: &str,
     constant: f64,
     origin: Vec<i64>,
+    shape: Option<Vec<i64>>,
 ) -> PyResult<PyArray> {
     let dtype = weights.array.dtype();
     if a.array.dtype() != dtype || !matches!(dtype, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
@@ -513,14 +515,17 @@ pub(crate) fn correlate(
             dtype.name()
         )));
     }
-    if a.array.layout.ndim() != weights.array.layout.ndim() || origin.len() != a.array.layout.ndim() {
-        return Err(PyValueError::new_err("[correlate] array, weights and origin must have the same number of axes"));
+    let (ndim, shape) = (a.array.layout.ndim(), shape.as_deref().unwrap_or(a.array.shape()));
+    if [weights.array.layout.ndim(), origin.len(), shape.len()] != [ndim; 3] {
+        return Err(PyValueError::new_err(
+            "[correlate] array, weights, origin and shape must have the same number of axes",
+        ));
     }
     if weights.array.layout.size == 0 {
         return Err(PyValueError::new_err("[correlate] the weights are empty"));
     }
     let op = RoutineOp::Correlate { edge: edge_argument(edge)?, constant: constant.to_bits(), origin: origin.into() };
-    record_routine(py, op, &[a, weights], dtype, a.array.shape())
+    record_routine(py, op, &[a, weights], dtype, shape)
 }
 
 #[pyfunction]

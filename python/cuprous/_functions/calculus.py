@@ -425,12 +425,10 @@ def _direct(a: ndarray, v: ndarray, mode: str) -> ndarray:
     if mode == "same":
         return _core.correlate(a, v, "constant", 0.0, [m // 2])
     if mode == "full":
-        longer = _core.full((n + m - 1,), 0, a.dtype_name)
-        _core.update(longer[:n], a)
-        return _core.correlate(longer, v, "constant", 0.0, [m - 1])
+        return _core.correlate(a, v, "constant", 0.0, [m - 1], [n + m - 1])
     count = n - m + 1
     if 4 * count >= n:
-        return _core.correlate(a, v, "constant", 0.0, [0])[:count].copy()
+        return _core.correlate(a, v, "constant", 0.0, [0], [count])
     # A few long sums: multiplies by matrices of windows, in blocks of columns that fit into the cache.
     step = max(1, _WINDOWS // count)
     total: Any = None

@@ -183,7 +183,7 @@ fn entry(dtype: DType) -> Entry<BandArgs> {
 }
 
 /// # Safety
-/// The views are in memory and fit together. The output is contiguous and has the weights' dtype.
+/// The views are in memory and have equal numbers of axes. The output is contiguous and has the weights' dtype.
 pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View, w: View, out: View) -> Result<()> {
     let dtype = out.dtype();
     let size = dtype.size();
@@ -193,8 +193,10 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
     let to_2d = |d: &[i64], one: i64| -> Vec<i64> {
         std::iter::repeat_n(one, 2usize.saturating_sub(d.len())).chain(d.iter().copied()).collect()
     };
-    let (shape, taps, origin) = (to_2d(a.shape(), 1), to_2d(w.shape(), 1), to_2d(origin, 0));
+    let (from, shape) = (to_2d(a.shape(), 1), to_2d(out.shape(), 1));
+    let (taps, origin) = (to_2d(w.shape(), 1), to_2d(origin, 0));
     let d = shape.len();
+    let (from_h, from_width) = (from[d - 2], from[d - 1]);
     let (h, width, kh, kw) = (shape[d - 2], shape[d - 1], taps[d - 2] as usize, taps[d - 1] as usize);
     let planes: i64 = shape[..d - 2].iter().product();
     let plane_taps: i64 = taps[..d - 2].iter().product();
@@ -231,25 +233,33 @@ pub(crate) unsafe fn correlate(edge: Edge, constant: f64, origin: &Dims, a: View
         let (plane, top, left) = (task / tiles / bands, task / tiles % bands * band, task % tiles * tile);
         let (rows, cols) = (band.min(h - top) as usize, tile.min(width - left) as usize);
         let need = rows + kh - 1;
-        let scratch = Block::new((need + ROWS) * pitch * size)?;
+        let start = left - origin[d - 1];
+        // A single row is read in place where nothing beyond its edges is read.
+        let in_place = from.len() == 2
+            && need == 1
+            && from_h == 1
+            && origin[0] == 0
+            && start >= 0
+            && start + (cols + kw - 1 + ROW_SLACK) as i64 <= from_width;
+        let scratch = Block::new(if in_place { 0 } else { (need + ROWS) * pitch * size })?;
         let mut first = true;
         for p in 0..plane_taps {
             // The plane that these taps read, computed index by index over the leading axes.
             let (mut i, mut j, mut stride, mut at) = (plane, p, 1, Some(0));
             for axis in (0..d - 2).rev() {
-                let k = source(i % shape[axis] + j % taps[axis] - origin[axis], shape[axis], edge);
+                let k = source(i % shape[axis] + j % taps[axis] - origin[axis], from[axis], edge);
                 at = at.zip(k).map(|(at, k)| at + k * stride);
-                (i, j, stride) = (i / shape[axis], j / taps[axis], stride * shape[axis]);
+                (i, j, stride) = (i / shape[axis], j / taps[axis], stride * from[axis]);
             }
-            for r in 0..need + ROWS - 1 {
-                let y = source(top + r as i64 - origin[d - 2], h, edge);
+            for r in 0..if in_place { 0 } else { need + ROWS - 1 } {
+                let y = source(top + r as i64 - origin[d - 2], from_h, edge);
                 let to = scratch.as_ptr().wrapping_add(r * pitch * size);
-                let from = at.zip(y).map(|(at, y)| input.at((at * h + y) * width * size as i64));
-                // SAFETY: the scratch has this row, and the input has the row at `from`.
-                unsafe { padded_row(to, cols + kw - 1, from, width, origin[d - 1] - left, edge, &fill, size) };
+                let row = at.zip(y).map(|(at, y)| input.at((at * from_h + y) * from_width * size as i64));
+                // SAFETY: the scratch has this row, and the input has the row at `row`.
+                unsafe { padded_row(to, cols + kw - 1, row, from_width, -start, edge, &fill, size) };
             }
             let args = BandArgs {
-                input: scratch.as_ptr(),
+                input: if in_place { input.at(start * size as i64) } else { scratch.as_ptr() },
                 pitch,
                 weights: padded_weights.at(p * (plane_weights * size) as i64),
                 kh,

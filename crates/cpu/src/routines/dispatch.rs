@@ -133,7 +133,7 @@ impl Routine {
                 let w = &call.ins[1].1;
                 w.ndim() == a.ndim()
                     && origin.len() == a.ndim()
-                    && out.shape == a.shape
+                    && out.ndim() == a.ndim()
                     && out.dtype == w.dtype
                     && correlate::is_supported(w.dtype)
                     && w.shape.iter().all(|&n| n >= 1)

@@ -355,7 +355,8 @@ pub fn verify(call: &RoutineCall, ins: &[View], got: &[u8]) -> Verdict {
             let w: Vec<(Vec<i64>, f64)> = (0..ins[1].layout.size as usize)
                 .map(|j| (unravel(j as i64, &ins[1].layout.shape), number(ins[1].value(j))))
                 .collect();
-            let x: Vec<f64> = (0..total).map(|i| number(ins[0].value(i))).collect();
+            let from = &ins[0].layout.shape;
+            let x: Vec<f64> = (0..ins[0].layout.size as usize).map(|i| number(ins[0].value(i))).collect();
             let epsilon = if d == DType::F32 { 1.2e-7 } else { 2.3e-16 };
             for i in 0..total {
                 let at = unravel(i as i64, &out.shape);
@@ -363,8 +364,8 @@ pub fn verify(call: &RoutineCall, ins: &[View], got: &[u8]) -> Verdict {
                 for (j, weight) in &w {
                     let mut flat = Some(0);
                     for k in 0..at.len() {
-                        let e = at_edge(*edge, at[k] + j[k] - origin[k], out.shape[k]);
-                        flat = flat.and_then(|f| e.map(|e| f * out.shape[k] + e));
+                        let e = at_edge(*edge, at[k] + j[k] - origin[k], from[k]);
+                        flat = flat.and_then(|f| e.map(|e| f * from[k] + e));
                     }
                     let e = flat.map_or(f64::from_bits(*constant), |f| x[f as usize]);
                     sum += weight * e;

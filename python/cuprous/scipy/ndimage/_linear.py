@@ -53,42 +53,50 @@ def _from_array(weights: ndarray) -> Weights:
     return lambda dtype, device: weights if weights.dtype_name == dtype else _core.cast(weights, dtype)
 
 
-def correlated(a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[int], name: str) -> ndarray:
-    """Returns a new array of dtype `name`: sum_j weights[j] * a[i + j - origin], for real weights."""
-    if a.size == 0:
+def correlated(
+    a: ndarray, weights: Weights, mode: str, cval: Any, origin: list[int], name: str, out: list[int] | None = None
+) -> ndarray:
+    """Returns a new array of dtype `name` and shape `out` (that of `a`): sum_j weights[j] * a[i + j - origin], for real
+    weights."""
+    if a.size == 0 and out is None:
         return _core.empty(a.shape, name)
     if is_complex(a):
         part, cval = _dtypes.component(name), complex(cval)
-        re = correlated(_core.map("real", a), weights, mode, cval.real, origin, part)
-        im = correlated(_core.map("imag", a), weights, mode, cval.imag, origin, part)
+        re = correlated(_core.map("real", a), weights, mode, cval.real, origin, part, out)
+        im = correlated(_core.map("imag", a), weights, mode, cval.imag, origin, part, out)
         return _core.map("make_complex", re, im)
     dtype = compute_dtype(a.dtype_name, name)
     if a.dtype_name != dtype:
         a = _core.cast(a, dtype)
     w = weights(dtype, a.device_name)
-    result = _core.correlate(a, w, mode, float(cval), origin) if a.ndim else a * w
+    result = _core.correlate(a, w, mode, float(cval), origin, out) if a.ndim else a * w
     return converted(result, name)
 
 
 def _any_weights(
-    a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str
-) -> ndarray:
+    a: ndarray, weights: ndarray, shape: list[int], conjugate: bool, mode: str, cval: Any, origin: list[int], name: str,
+    out: list[int] | None = None,
+) -> ndarray:  # fmt: skip
     """Computes `correlated` for weights that may be complex: (a + bi)(u + vi) by four real correlations."""
     weights = weights.reshape(shape)
     if not is_complex(weights):
-        return correlated(a, _from_array(weights), mode, cval, origin, name)
+        return correlated(a, _from_array(weights), mode, cval, origin, name, out)
     part = _dtypes.component(name)
     u, v = _from_array(_core.map("real", weights)), _from_array(_core.map("imag", weights))
     if isinstance(cval, complex) and not is_complex(a):
         raise ValueError("Cannot provide a complex-valued cval when the input is real.")
     sign = -1.0 if conjugate else 1.0
     if not is_complex(a):
-        re = correlated(a, u, mode, cval, origin, part)
-        im = correlated(a, v, mode, cval, origin, part) * sign
+        re = correlated(a, u, mode, cval, origin, part, out)
+        im = correlated(a, v, mode, cval, origin, part, out) * sign
     else:
         x, y, c = _core.map("real", a), _core.map("imag", a), complex(cval)
-        re = correlated(x, u, mode, c.real, origin, part) - correlated(y, v, mode, c.imag, origin, part) * sign
-        im = correlated(x, v, mode, c.real, origin, part) * sign + correlated(y, u, mode, c.imag, origin, part)
+        re = (
+            correlated(x, u, mode, c.real, origin, part, out) - correlated(y, v, mode, c.imag, origin, part, out) * sign
+        )
+        im = correlated(x, v, mode, c.real, origin, part, out) * sign + correlated(
+            y, u, mode, c.imag, origin, part, out
+        )
     return _core.map("make_complex", re, im)
 
 

@@ -28,17 +28,9 @@ def _full(a: ndarray, v: ndarray) -> ndarray:
     part = _dtypes.component(wide)
     weights = _core.cast(_flipped(v), wide if _dtypes.kind(v.dtype_name) == "c" else part)
     source = _core.cast(a, wide if _dtypes.kind(a.dtype_name) == "c" else part)
-    # Padded by the window's overhang, so that a "same"-sized result covers all overlaps.
-    origin = [n - 1 for n in v.shape]
-    source = _padded(source, origin)
-    return _delivered(_any_weights(source, weights, list(weights.shape), False, "constant", 0.0, origin, wide), name)
-
-
-def _padded(a: ndarray, after: list[int]) -> ndarray:
-    """Appends zeros along each axis."""
-    if _dtypes.kind(a.dtype_name) == "c":
-        return _core.map("make_complex", *(_padded(_core.map(p, a), after) for p in ("real", "imag")))
-    return _core.pad(a, [0] * a.ndim, after, "constant", 0.0)
+    origin, shape = [k - 1 for k in v.shape], [n + k - 1 for n, k in zip(a.shape, v.shape, strict=True)]
+    sums = _any_weights(source, weights, list(weights.shape), False, "constant", 0.0, origin, wide, shape)
+    return _delivered(sums, name)
 
 
 def _delivered(a: ndarray, name: str) -> ndarray:

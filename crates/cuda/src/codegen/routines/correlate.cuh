@@ -13,8 +13,8 @@ template <class T, edge E> DEV T element(const T* x, int64 i, int64 n, T constan
 // Weights over the last two axes, KH x KW. A lane computes RY rows of V neighboring columns in each of the two halves
 // of the tile. The tile and the weights are in shared memory, a window of a row in registers.
 template <class T, edge E, int KH, int KW, int RY, int WARPS>
-DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_y, int64 tiles_x,
-                        int64 origin_y, int64 origin_x, int64 constant_bits) {
+DEV void correlate_tile(const T* x, const T* weights, T* y, int64 x_height, int64 x_width, int64 height, int64 width,
+                        int64 tiles_y, int64 tiles_x, int64 origin_y, int64 origin_x, int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, TY = RY * WARPS, STEP = 16;
     constexpr int FULL = KW > 2 * STEP ? KW / STEP : 0, REST = KW - FULL * STEP;
     // Rows of the tile, and rows of weights, start on 16 bytes and have room for whole vectors.
@@ -30,29 +30,29 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
     rest /= tiles_x;
     const int64 y0 = rest % tiles_y * TY;
     rest /= tiles_y;
-    x += rest * height * width;
+    x += rest * x_height * x_width;
     y += rest * height * width;
 
     for (int i = threadIdx.x; i < KH * KW; i += THREADS) w[i / KW * KROW + i % KW] = weights[i];
     const int64 left = x0 - origin_x, top = y0 - origin_y;
     constexpr int COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
-    if (left >= 0 && top >= 0 && left + COLUMNS <= width && top + ROWS <= height) {
-        const T* from = x + top * width + left + lane;
+    if (left >= 0 && top >= 0 && left + COLUMNS <= x_width && top + ROWS <= x_height) {
+        const T* from = x + top * x_width + left + lane;
 #pragma unroll 2
         for (int r = warp; r < ROWS; r += WARPS) {
             T e[EACH];
 #pragma unroll
-            for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) e[i] = from[r * width + i * 32];
+            for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) e[i] = from[r * x_width + i * 32];
 #pragma unroll
             for (int i = 0; i < EACH; i++) if (i * 32 + lane < COLUMNS) tile[r * ROW + i * 32 + lane] = e[i];
         }
     } else {
         for (int r = warp; r < ROWS; r += WARPS) {
             // Rows that no output needs are not read.
-            int64 at = y0 + r - (KH - 1) < height ? at_edge<E>(top + r, height) : 0;
+            int64 at = y0 + r - (KH - 1) < height ? at_edge<E>(top + r, x_height) : 0;
             for (int c = lane; c < COLUMNS; c += 32) {
                 T e = constant;
-                if (E != edge_constant || at >= 0) e = element<T, E>(x + at * width, left + c, width, constant);
+                if (E != edge_constant || at >= 0) e = element<T, E>(x + at * x_width, left + c, x_width, constant);
                 tile[r * ROW + c] = e;
             }
         }
@@ -122,8 +122,8 @@ DEV void correlate_tile(const T* x, const T* weights, T* y, int64 height, int64 
 
 // Weights along the last axis: each warp slides its own windows over RY rows, without waiting for other warps.
 template <class T, edge E, int KW, int RY, int WARPS, bool ACCUMULATE>
-DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 width, int64 tiles_x, int64 origin,
-                       int64 constant_bits) {
+DEV void correlate_row(const T* x, const T* weights, T* y, int64 x_width, int64 height, int64 width, int64 tiles_x,
+                       int64 origin, int64 constant_bits) {
     constexpr int V = 16 / sizeof(T), TX = 64 * V, COLUMNS = TX + KW - 1, EACH = (COLUMNS + 31) / 32;
     constexpr int ROW = (COLUMNS + V - 1) / V * V + V, WINDOW = (V + KW - 1 + V - 1) / V;
     __shared__ vec<T, V> room[WARPS][ROW / V];
@@ -132,18 +132,18 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
     const T constant = (T)__longlong_as_double(constant_bits);
     const int64 part = (int64)blockIdx.x / tiles_x, x0 = (blockIdx.x - part * tiles_x) * TX;
     const int64 left = x0 - origin, y0 = (part * WARPS + warp) * RY;
-    const bool inside = left >= 0 && left + COLUMNS <= width;
+    const bool inside = left >= 0 && left + COLUMNS <= x_width;
     T w[KW], e[EACH];
 #pragma unroll
     for (int k = 0; k < KW; k++) w[k] = weights[k];
     auto fetch = [&](int64 row) {
-        const T* from = x + row * width;
+        const T* from = x + row * x_width;
 #pragma unroll
         for (int i = 0; i < EACH; i++) {
             int c = i * 32 + lane;
             if (inside) {
                 if (c < COLUMNS) e[i] = from[left + c];
-            } else if (c < COLUMNS) e[i] = element<T, E>(from, left + c, width, constant);
+            } else if (c < COLUMNS) e[i] = element<T, E>(from, left + c, x_width, constant);
         }
     };
     if (y0 < height) fetch(y0);
@@ -189,15 +189,15 @@ DEV void correlate_row(const T* x, const T* weights, T* y, int64 height, int64 w
 
 // Weights along one axis that is not the last: a thread slides down a column with R sums in registers.
 template <class T, edge E, int K, int R, bool ACCUMULATE>
-DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 n, int64 inner, int64 parts,
-                          int64 blocks_inner, int64 origin, int64 constant_bits) {
+DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64 x_n, int64 n, int64 inner,
+                          int64 parts, int64 blocks_inner, int64 origin, int64 constant_bits) {
     const T constant = (T)__longlong_as_double(constant_bits);
     int64 rest = blockIdx.x;
     const int64 i = rest % blocks_inner * blockDim.x + threadIdx.x;
     rest /= blocks_inner;
     const int64 first = rest % parts * R, o = rest / parts;
     if (i >= inner) return;
-    x += o * n * inner + i;
+    x += o * x_n * inner + i;
     y += o * n * inner + i;
     T w[K], sum[R] = {};
 #pragma unroll
@@ -208,7 +208,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     }
     const int64 top = first - origin;
     // With a part of the weights, all inputs can be inside although the last outputs are not.
-    if (top >= 0 && top + R + K - 1 <= n && first + R <= n) {
+    if (top >= 0 && top + R + K - 1 <= x_n && first + R <= n) {
         const T* from = x + top * inner;
 #pragma unroll
         for (int r = 0; r < R + K - 1; r++) {
@@ -221,7 +221,7 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
     } else {
 #pragma unroll
         for (int r = 0; r < R + K - 1; r++) {
-            int64 at = first + r - (K - 1) < n ? at_edge<E>(top + r, n) : 0;
+            int64 at = first + r - (K - 1) < n ? at_edge<E>(top + r, x_n) : 0;
             T e = E == edge_constant && at < 0 ? constant : x[at * inner];
 #pragma unroll
             for (int q = 0; q < R; q++) if (r - q >= 0 && r - q < K) sum[q] = multiply_add(sum[q], w[r - q], e);
@@ -233,8 +233,8 @@ DEV void correlate_column(const T* x, const T* weights, T* y, int64 outer, int64
 
 // Any number of axes, any weights: one output per thread.
 template <class T, edge E, int N>
-DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 constant_bits, const int64 (&shape)[N],
-                       const int64 (&window)[N], const int64 (&origin)[N]) {
+DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 constant_bits, const int64 (&x_shape)[N],
+                       const int64 (&shape)[N], const int64 (&window)[N], const int64 (&origin)[N]) {
     const int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= total) return;
     const T constant = (T)__longlong_as_double(constant_bits);
@@ -252,14 +252,14 @@ DEV void correlate_any(const T* x, const T* weights, T* y, int64 total, int64 co
         bool beyond = false;
 #pragma unroll
         for (int k = 0; k < N - 1; k++) {
-            int64 at = at_edge<E>(start[k] + j[k], shape[k]);
+            int64 at = at_edge<E>(start[k] + j[k], x_shape[k]);
             if (E == edge_constant) beyond |= at < 0;
-            row = row * shape[k] + at;
+            row = row * x_shape[k] + at;
         }
-        row *= shape[N - 1];
+        row *= x_shape[N - 1];
         for (int64 c = 0; c < window[N - 1]; c++) {
             T e = constant;
-            if (!beyond) e = element<T, E>(x + row, start[N - 1] + c, shape[N - 1], constant);
+            if (!beyond) e = element<T, E>(x + row, start[N - 1] + c, x_shape[N - 1], constant);
             sum = multiply_add(sum, *w++, e);
         }
         running = false;

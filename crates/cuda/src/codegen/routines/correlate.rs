@@ -16,6 +16,20 @@ const LAUNCHES: i64 = 8;
 /// Most columns of weights for the tile in shared memory. Rows are unrolled in steps of 16.
 const WIDEST: i64 = 512;
 
+/// Extents of the operand and of the output along an axis.
+#[derive(Clone, Copy)]
+struct Extent {
+    from: i64,
+    to: i64,
+}
+
+impl Extent {
+    /// An axis along which there is nothing to add, so that both are equal.
+    fn same(n: i64) -> Extent {
+        Extent { from: n, to: n }
+    }
+}
+
 /// The arguments that all kernels share.
 struct Correlation {
     d: DType,
@@ -53,7 +67,7 @@ pub(super) fn correlate(
     if !matches!(d, DType::F32 | DType::F64 | DType::I32 | DType::I64) {
         return None;
     }
-    let (shape, window) = (&out.shape, &call.ins[1].1.shape);
+    let (from, shape, window) = (&call.ins[0].1.shape, &out.shape, &call.ins[1].1.shape);
     let all = Correlation {
         d,
         edge,
@@ -64,32 +78,37 @@ pub(super) fn correlate(
     };
     let n = shape.len();
     let product = |dims: &[i64]| dims.iter().product::<i64>();
-    // Axes along which the weights have an effect: more than one weight, or a shift.
-    let busy: Vec<usize> = (0..n).filter(|&k| window[k] != 1 || origin[k] != 0).collect();
+    // Axes along which the weights have an effect: more than one weight, a shift, or another extent.
+    let busy: Vec<usize> = (0..n).filter(|&k| window[k] != 1 || origin[k] != 0 || from[k] != shape[k]).collect();
     let (first, last) = (busy.first().copied().unwrap_or(n.max(1) - 1), busy.last().copied().unwrap_or(0));
     if n > 0 && first + 1 == n || n == 0 {
         // Along the last axis only: all other axes are rows.
-        let width = shape.last().copied().unwrap_or(1);
-        let (k, o) = (window.last().copied().unwrap_or(1), origin.last().copied().unwrap_or(0));
+        let last = |dims: &Dims, none: i64| dims.last().copied().unwrap_or(none);
+        let (width, k, o) = (Extent { from: last(from, 1), to: last(shape, 1) }, last(window, 1), last(origin, 0));
+        let height = out.size / width.to;
         if k <= LINE * LAUNCHES {
-            in_parts(k, |from, k| row(&all, [out.size / width, width], (from, k), o - from, builder));
+            in_parts(k, |from, k| row(&all, height, width, (from, k), o - from, builder));
             return Some(());
         }
-        if tile(&all, 1, [out.size / width, width], [1, k], [0, o], builder) {
+        if tile(&all, 1, [Extent::same(height), width], [1, k], [0, o], builder) {
             return Some(());
         }
-    } else if first == last && window[first] <= LINE * LAUNCHES {
-        let sizes = [product(&shape[..first]), shape[first], product(&shape[first + 1..])];
-        in_parts(window[first], |from, k| column(&all, sizes, (from, k), origin[first] - from, builder));
-        return Some(());
     } else if first == last {
-        let sizes = [shape[first], product(&shape[first + 1..])];
-        if tile(&all, product(&shape[..first]), sizes, [window[first], 1], [origin[first], 0], builder) {
+        let extent = Extent { from: from[first], to: shape[first] };
+        let (outer, inner) = (product(&shape[..first]), product(&shape[first + 1..]));
+        if window[first] <= LINE * LAUNCHES {
+            in_parts(window[first], |from, k| {
+                column(&all, (outer, extent, inner), (from, k), origin[first] - from, builder);
+            });
+            return Some(());
+        }
+        if tile(&all, outer, [extent, Extent::same(inner)], [window[first], 1], [origin[first], 0], builder) {
             return Some(());
         }
     } else if first + 2 == n {
+        let extents = [n - 2, n - 1].map(|k| Extent { from: from[k], to: shape[k] });
         let pair = |dims: &Dims| [dims[n - 2], dims[n - 1]];
-        if tile(&all, product(&shape[..n - 2]), pair(shape), pair(window), pair(origin), builder) {
+        if tile(&all, product(&shape[..n - 2]), extents, pair(window), pair(origin), builder) {
             return Some(());
         }
     }
@@ -97,6 +116,7 @@ pub(super) fn correlate(
         .launch("correlate", 0)
         .int("total", out.size)
         .int("constant", all.constant as i64)
+        .ints("x_shape", if n == 0 { &[1] } else { from })
         .ints("shape", if n == 0 { &[1] } else { shape })
         .ints("window", if n == 0 { &[1] } else { window })
         .ints("origin", if n == 0 { &[0] } else { origin })
@@ -115,7 +135,7 @@ fn in_parts(k: i64, mut launch: impl FnMut(i64, i64)) {
 fn tile(
     all: &Correlation,
     batch: i64,
-    [height, width]: [i64; 2],
+    [height, width]: [Extent; 2],
     [kh, kw]: [i64; 2],
     [oy, ox]: [i64; 2],
     builder: &mut Builder,
@@ -128,21 +148,23 @@ fn tile(
     let tx = 64 * v;
     let row = (tx + kw - 1 + v - 1) / v * v + v;
     let shared = |warps: i64| ((ry * warps + kh - 1) * row + kh * ((kw + v - 1) / v * v)) * all.d.size() as i64;
-    let blocks = |warps: i64| batch * height.div_up(ry * warps) * width.div_up(tx);
+    let blocks = |warps: i64| batch * height.to.div_up(ry * warps) * width.to.div_up(tx);
     let room = builder.target.arch.max_shared as i64;
     // Two blocks per multiprocessor where possible, and enough blocks for all multiprocessors.
     let fits = |warps: i64| shared(warps) <= room / 2 - 1024 || (warps == 1 && shared(warps) <= room);
-    let enough = |warps: i64| blocks(warps) >= 2 * i64::from(builder.target.arch.sms) && height > ry * warps / 2;
+    let enough = |warps: i64| blocks(warps) >= 2 * i64::from(builder.target.arch.sms) && height.to > ry * warps / 2;
     let Some(warps) = [8, 4, 2, 1].into_iter().find(|&w| fits(w) && (w == 1 || enough(w))) else { return false };
     if kw > WIDEST {
         return false;
     }
     let stage = all
         .launch("correlate_tile", 0)
-        .int("height", height)
-        .int("width", width)
-        .int("tiles_y", height.div_up(ry * warps))
-        .int("tiles_x", width.div_up(tx))
+        .int("x_height", height.from)
+        .int("x_width", width.from)
+        .int("height", height.to)
+        .int("width", width.to)
+        .int("tiles_y", height.to.div_up(ry * warps))
+        .int("tiles_x", width.to.div_up(tx))
         .int("origin_y", oy)
         .int("origin_x", ox)
         .int("constant", all.constant as i64)
@@ -158,16 +180,17 @@ fn tile(
 }
 
 /// Correlates along the last axis, with `k` weights from `from` on.
-fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
-    let tiles_x = width.div_up(64 * 16 / all.d.size() as i64);
+fn row(all: &Correlation, height: i64, width: Extent, (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
+    let tiles_x = width.to.div_up(64 * 16 / all.d.size() as i64);
     let device = builder.full_device() / 64;
     let rows =
         [8, 4, 2].into_iter().find(|r| height * tiles_x >= r * device).unwrap_or(1).min(builder.tuning.row_outputs);
     let warps = if height * tiles_x >= 8 * rows { 8 } else { 1 };
     let stage = all
         .launch("correlate_row", from)
+        .int("x_width", width.from)
         .int("height", height)
-        .int("width", width)
+        .int("width", width.to)
         .int("tiles_x", tiles_x)
         .int("origin", origin)
         .int("constant", all.constant as i64)
@@ -181,14 +204,21 @@ fn row(all: &Correlation, [height, width]: [i64; 2], (from, k): (i64, i64), orig
 }
 
 /// Correlates along an axis that is not the last, with `k` weights from `from` on.
-fn column(all: &Correlation, [outer, n, inner]: [i64; 3], (from, k): (i64, i64), origin: i64, builder: &mut Builder) {
+fn column(
+    all: &Correlation,
+    (outer, n, inner): (i64, Extent, i64),
+    (from, k): (i64, i64),
+    origin: i64,
+    builder: &mut Builder,
+) {
     let most = i64::from(builder.tuning.column_outputs);
-    let outputs = if outer * n * inner >= most * builder.full_device() / 2 { most } else { 8 };
-    let (parts, blocks_inner) = (n.div_up(outputs), inner.div_up(128));
+    let outputs = if outer * n.to * inner >= most * builder.full_device() / 2 { most } else { 8 };
+    let (parts, blocks_inner) = (n.to.div_up(outputs), inner.div_up(128));
     let stage = all
         .launch("correlate_column", from)
         .int("outer", outer)
-        .int("n", n)
+        .int("x_n", n.from)
+        .int("n", n.to)
         .int("inner", inner)
         .int("parts", parts)
         .int("blocks_inner", blocks_inner)
