@@ -63,6 +63,10 @@ CONVOLUTIONS: dict[str, tuple[Any, ...]] = {
     "depthwise, 3d": ((2, 3, 5, 6, 7), (3, 1, 3, 2, 3), (2, 1, 2), 1, (1, 2, 1), 3),
     "depthwise, steps over elements": ((2, 3, 11, 12), (3, 1, 2, 1), 4, 0, 1, 3),
     "depthwise, 1d, many images": ((40, 2, 31), (2, 1, 4), 2, 1, 3, 2),
+    # Small images share a product on the CPU: several products, and parts of the channels.
+    "small images": ((31, 160, 5, 6), (140, 160, 3, 2), (2, 1), 1, 1, 1),
+    "small images, groups": ((5, 440, 4), (400, 220, 3), 1, 1, 1, 2),
+    "small images, pointwise": ((15, 350, 3, 3), (390, 350, 1, 1), 1, 0, 1, 1),
     "wide image": ((1, 2, 3, 5000), (2, 1, 3, 3), 1, 1, 1, 2),
 }
 

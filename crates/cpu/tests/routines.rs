@@ -130,6 +130,37 @@ fn products_of_floats() {
 }
 
 #[test]
+fn products_of_transposed_operands() {
+    // Rows and columns that are a power of two apart and others, on one thread and on all, block by block and as a whole.
+    for (m, n, k) in [(128, 192, 96), (16, 1000, 512), (40, 1024, 300), (1024, 70, 256), (520, 512, 1024)] {
+        for dtype in [F32, F64] {
+            let matrix = |rows: i64, columns: i64, transposed: bool| {
+                let strides = if transposed { [1, rows] } else { [columns, 1] };
+                Layout::new(dtype, &[rows, columns], &strides, 0)
+            };
+            // The same elements in both orders.
+            let bytes = |rows: i64, columns: i64, transposed: bool| {
+                let v = Noise(rows as u64 + 1).samples((rows * columns) as usize);
+                let at = |i: i64| if transposed { i % rows * columns + i / rows } else { i };
+                let v: Vec<f64> = (0..rows * columns).map(|i| v[at(i) as usize]).collect();
+                if dtype == F64 { f64::bytes(&v) } else { f32::bytes(&v.iter().map(|&v| v as f32).collect::<Vec<_>>()) }
+            };
+            let product = |of_a: bool, of_b: bool| -> Vec<f64> {
+                let ins = [(bytes(m, k, of_a), matrix(m, k, of_a)), (bytes(k, n, of_b), matrix(k, n, of_b))];
+                let out = run_routine(RoutineOp::Dot, &ins, Layout::contiguous(dtype, &[m, n]));
+                if dtype == F64 { f64::read(&out) } else { f32::read(&out).into_iter().map(f64::from).collect() }
+            };
+            let (want, bound) = (product(false, false), if dtype == F64 { 1e-11 } else { 5e-3 });
+            for (of_a, of_b) in [(false, true), (true, false), (true, true)] {
+                let got = product(of_a, of_b);
+                let worst = got.iter().zip(&want).map(|(g, w)| (g - w).abs()).fold(0.0, f64::max);
+                assert!(got.len() == want.len() && worst < bound, "{m} {n} {k} {dtype:?} {of_a} {of_b}: {worst}");
+            }
+        }
+    }
+}
+
+#[test]
 fn products_of_other_types() {
     let (m, n, k) = (5, 300, 20);
     let a: Vec<i64> = (0..m * k).map(|i| i * 77 % 13 - 6).collect();

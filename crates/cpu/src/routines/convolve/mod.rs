@@ -1,8 +1,13 @@
 //! Convolutions, either directly (few channels a group, see [`direct`]) or by im2col: windows are copied to columns, as
-//! many as stay in the cache, and multiplied by the `gemm` crate.
+//! many as stay in the cache, and multiplied by the `gemm` crate. Products of few columns are slow, because the library
+//! orders the weights for each, so small images are the columns of one product together.
+
+mod small_images;
 
 use cuprous_core::convolution::{Geometry, Part};
 use cuprous_core::{DType, Result};
+
+use small_images::SmallImages;
 
 use super::direct;
 use super::dot::{Shape, block};
@@ -77,10 +82,13 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         if let Some(direct) = direct::Direct::new(part, geometry, b) {
             return direct.run(a, b, c);
         }
-        match part {
-            Part::Output => job.output(a, b, c),
-            Part::Input => job.input(a, b, c),
-            Part::Weight => job.weight(a, b, c),
+        let small = SmallImages::new(&job, part);
+        match (part, small) {
+            (Part::Output, Some(small)) => small.output(a, b, c),
+            (Part::Input, Some(small)) => small.input(a, b, c),
+            (Part::Output, None) => job.output(a, b, c),
+            (Part::Input, None) => job.input(a, b, c),
+            (Part::Weight, _) => job.weight(a, b, c),
         }
     }
 }
@@ -95,6 +103,7 @@ struct Rows {
 /// A row of columns for one element of the kernel: `n` elements of the input, starting at `at` in a channel's plane,
 /// behind `skipped` columns whose windows read a zero there. The rest of the row reads zeros too.
 struct Run {
+    element: usize,
     column: usize,
     at: isize,
     n: usize,
@@ -188,8 +197,7 @@ impl Job<'_> {
                 }
                 let (skipped, n) = if inside { (first, end - first) } else { (0, 0) };
                 at += skipped as i64 * g.stride[last] + shift;
-                let column = element * self.columns(rows) + (r - rows.from) * width;
-                runs.push(Run { column, at: at as isize, n, skipped });
+                runs.push(Run { element, column: (r - rows.from) * width, at: at as isize, n, skipped });
             }
         }
         runs
@@ -200,18 +208,18 @@ impl Job<'_> {
         self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
     }
 
-    /// Copies the windows over some channels of an image to a matrix with a row per (channel, element) and a column per
-    /// window.
-    unsafe fn pack(&self, image: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), to: *mut u8) {
-        let (size, columns, width) = (self.size(), self.columns(*rows), self.width());
+    /// Copies the windows over some channels of an image to a matrix with a row per (channel, element), `pitch` apart,
+    /// and a column per window.
+    unsafe fn pack(&self, image: *const u8, channels: usize, runs: &[Run], to: *mut u8, pitch: usize) {
+        let (size, width) = (self.size(), self.width());
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
             // SAFETY: runs stay within the plane, and the matrix has space for all columns.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
-                let to = to.add(channel * self.window * columns * size);
+                let to = to.add(channel * self.window * pitch * size);
                 for run in runs {
-                    let row = to.add(run.column * size);
+                    let row = to.add((run.element * pitch + run.column) * size);
                     let (skipped, end) = (run.skipped, run.skipped + run.n);
                     if skipped > 0 {
                         std::ptr::write_bytes(row, 0, skipped * size);
@@ -246,22 +254,22 @@ impl Job<'_> {
             if self.pointwise {
                 return (image.add(part.0.from * self.width() * self.size()), self.plane as i64);
             }
-            self.pack(image, channels, part, workspace.as_ptr());
+            self.pack(image, channels, &part.1, workspace.as_ptr(), self.columns(part.0));
         }
         (workspace.as_ptr(), self.columns(part.0) as i64)
     }
 
     /// Adds columns to the positions of their windows: the inverse of `pack`.
-    unsafe fn unpack(&self, columns: *const u8, channels: usize, (rows, runs): &(Rows, Vec<Run>), image: *mut u8) {
-        let (size, count) = (self.size(), self.columns(*rows));
+    unsafe fn unpack(&self, columns: *const u8, channels: usize, runs: &[Run], image: *mut u8, pitch: usize) {
+        let size = self.size();
         let stride = self.geometry.stride[self.geometry.stride.len() - 1];
         for channel in 0..channels {
             // SAFETY: runs stay within the plane.
             unsafe {
                 let plane = image.add(channel * self.plane * size);
-                let from = columns.add(channel * self.window * count * size);
+                let from = columns.add(channel * self.window * pitch * size);
                 for run in runs.iter().filter(|run| run.n > 0) {
-                    let from = from.add((run.column + run.skipped) * size);
+                    let from = from.add((run.element * pitch + run.column + run.skipped) * size);
                     add(self.dtype, plane.offset(run.at * size as isize), stride, from, run.n);
                 }
             }
@@ -322,7 +330,7 @@ impl Job<'_> {
                         continue;
                     }
                     block(self.dtype, shape, w, y, workspace.as_ptr());
-                    self.unpack(workspace.as_ptr(), count, part, to);
+                    self.unpack(workspace.as_ptr(), count, &part.1, to, n);
                 }
             }
             workspaces.put_back(workspace);

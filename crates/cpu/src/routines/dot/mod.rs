@@ -1,12 +1,14 @@
 //! Batched matrix products. Floats and complex numbers use the `gemm` crate, products with a vector use loops that
 //! stream the matrix once, and integers and bool use a row-times-scalar loop.
 
+mod block;
+
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
 
+pub(crate) use block::block;
 use cuprous_core::interrupt::Token;
 use cuprous_core::{DType, Fun, Result};
-use gemm::{Parallelism, c32, c64, gemm};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -16,15 +18,13 @@ use crate::blocks::{MapArgs, map};
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 use crate::math::{B, F32, F64, Num};
 use crate::routines::operands::{Contiguous, View, gather, outer_lines};
-use crate::threads::{SharedPtr, parallel_for};
+use crate::threads::SharedPtr;
 
 /// Products with fewer multiplications stay on one thread, because waking others costs 5 to 20 µs.
 const MIN_PARALLEL_WORK: u64 = 128 * 128 * 128;
 /// Lengths of sums that `gemm` adds up and then scales. It scales longer ones piece by piece, and factors of shorter ones,
 /// which rounds otherwise than a multiplication of the sum.
 const SCALED_K: RangeInclusive<i64> = 3..=512;
-/// Columns of a block: a multiple of the micro-kernels' widths (48 float32, 24 float64), and a panel that fits into L2.
-const COLUMNS: usize = 192;
 /// Elements of a matrix from which on a product with a vector uses several threads.
 const MIN_PARALLEL_MATRIX: usize = 1 << 17;
 
@@ -155,9 +155,7 @@ unsafe fn batches(a: &View, b: &View, out: &View, shape: Shape) {
     }
 }
 
-/// Computes one product of floats or complex numbers. A large one is computed block by block, so that a thread that is
-/// slowed down by other work leaves its blocks to other threads. Blocks depend only on the sizes and not on the
-/// machine.
+/// Computes one product of floats or complex numbers, on all threads if it is large and `share`.
 unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8, share: bool) {
     // SAFETY: by the caller's contract.
     unsafe {
@@ -170,58 +168,8 @@ unsafe fn float_product(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *
         // SAFETY: by the caller's contract.
         return unsafe { block(dtype, s, a, b, c) };
     }
-    let rows = (s.m / 4).next_multiple_of(8).clamp(64, 512);
-    let (down, right) = (s.m.div_ceil(rows), s.n.div_ceil(COLUMNS));
-    let (a, b, c) = (SharedPtr(a as *mut u8), SharedPtr(b as *mut u8), SharedPtr(c));
-    parallel_for(down * right, |t| {
-        let (i, j) = (t % down * rows, t / down * COLUMNS);
-        let part = Shape { m: rows.min(s.m - i), n: COLUMNS.min(s.n - j), ..s };
-        let at = |p: SharedPtr, elements: i64| p.at(elements * dtype.size() as i64);
-        let (i, j) = (i as i64, j as i64);
-        // SAFETY: the task has rows of `a`, columns of `b` and a block of `c` that no other task writes.
-        unsafe { block(dtype, part, at(a, i * s.a.0), at(b, j * s.b.1), at(c, i * s.c.0 + j * s.c.1)) };
-    });
-}
-
-/// Computes a product on this thread.
-///
-/// # Safety
-/// The matrices are in memory, in a dtype that `gemm` supports.
-pub(crate) unsafe fn block(dtype: DType, s: Shape, a: *const u8, b: *const u8, c: *mut u8) {
-    macro_rules! gemm_as {
-        ($t:ty, $one:expr, $scale:expr) => {
-            gemm::<$t>(
-                s.m,
-                s.n,
-                s.k,
-                c as *mut $t,
-                s.c.1 as isize,
-                s.c.0 as isize,
-                s.accumulate,
-                a as *const $t,
-                s.a.1 as isize,
-                s.a.0 as isize,
-                b as *const $t,
-                s.b.1 as isize,
-                s.b.0 as isize,
-                $one,
-                $scale,
-                false,
-                false,
-                false,
-                Parallelism::None,
-            )
-        };
-    }
-    // SAFETY: by this function's contract.
-    unsafe {
-        match dtype {
-            DType::F32 => gemm_as!(f32, 1.0, s.scale as f32),
-            DType::F64 => gemm_as!(f64, 1.0, s.scale),
-            DType::C64 => gemm_as!(c32, c32::new(1.0, 0.0), c32::new(1.0, 0.0)),
-            _ => gemm_as!(c64, c64::new(1.0, 0.0), c64::new(1.0, 0.0)),
-        }
-    }
+    // SAFETY: by the caller's contract.
+    unsafe { block::blocks(dtype, s, a, b, c) };
 }
 
 /// Arguments of the product of a matrix (rows × k, one axis contiguous) with a contiguous vector.

@@ -1,0 +1,152 @@
+//! Convolutions of small images: the windows of several images are the columns of one product. A product orders all weights
+//! before it multiplies, so one for each image of a few positions would spend its time on that.
+
+use cuprous_core::Result;
+use cuprous_core::convolution::Part;
+
+use super::{Job, MIN_TASKS, Rows, Run, copy_run};
+use crate::alloc::Block;
+use crate::routines::dot::{Shape, block};
+use crate::routines::workspaces::Workspaces;
+use crate::threads::{SharedPtr, parallel_for};
+
+/// Columns of a product that are enough.
+const COLUMNS: usize = 128;
+/// Weights of a group below which it is faster to order them for each image than to divide the work in this way.
+const MIN_WEIGHTS: usize = 1 << 17;
+/// Fewest channels of a task.
+const MIN_CHANNELS: usize = 64;
+/// Most bytes of windows that are in memory at once, if one product needs no more.
+const MAX_WINDOW_BYTES: usize = 16 << 20;
+
+/// A convolution of small images.
+pub(super) struct SmallImages<'a> {
+    job: &'a Job<'a>,
+    /// Runs of an image's windows.
+    runs: Vec<Run>,
+    /// Images of a product.
+    images: usize,
+}
+
+impl<'a> SmallImages<'a> {
+    /// Returns `None` for images that have enough columns, for few weights and their gradient, and for a single image.
+    pub(super) fn new(job: &'a Job<'a>, part: Part) -> Option<SmallImages<'a>> {
+        let images = (COLUMNS / job.positions).min(job.images);
+        let weights = job.in_channels * job.window * job.out_channels;
+        if images < 2 || weights < MIN_WEIGHTS || part == Part::Weight {
+            return None;
+        }
+        let runs = job.runs(Rows { from: 0, to: job.positions / job.width() });
+        Some(SmallImages { job, runs, images })
+    }
+
+    /// Returns the number of channels of a task, of `channels` in each of so many products.
+    fn channels_of_task(channels: usize, products: usize) -> usize {
+        channels.div_ceil(MIN_TASKS.div_ceil(products)).max(MIN_CHANNELS).min(channels)
+    }
+
+    /// Computes the output `y`.
+    ///
+    /// # Safety
+    /// The operands are contiguous and in memory, with the sizes of the job.
+    pub(super) unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
+        let job = self.job;
+        let (size, k, columns) = (job.size(), job.in_channels * job.window, self.images * job.positions);
+        let at = |p: SharedPtr, elements: usize| p.at((elements * size) as i64);
+        let matrix = k * columns;
+        let step = (MAX_WINDOW_BYTES / (job.groups * matrix * size)).clamp(1, job.images.div_ceil(self.images));
+        let each = Self::channels_of_task(job.out_channels, step * job.groups);
+        let chunks = job.out_channels.div_ceil(each);
+        let all_windows = Block::new(step * job.groups * matrix * size)?;
+        let windows = SharedPtr(all_windows.as_ptr());
+        let workspaces = Workspaces::new(|| Block::new(each * columns * size));
+        for start in (0..job.images).step_by(step * self.images) {
+            let images = (step * self.images).min(job.images - start);
+            // Windows are copied once and read by the tasks of all channels.
+            parallel_for(images * job.groups, |task| {
+                let (group, image) = (task % job.groups, task / job.groups);
+                let from = ((start + image) * job.groups + group) * job.in_channels * job.plane;
+                let product = image / self.images * job.groups + group;
+                let to = at(windows, product * matrix + image % self.images * job.positions);
+                // SAFETY: the matrix has these columns, and no other task writes them.
+                unsafe { job.pack(at(x, from), job.in_channels, &self.runs, to, columns) };
+            });
+            parallel_for(images.div_ceil(self.images) * job.groups * chunks, |task| {
+                let (product, first) = (task / chunks, task % chunks * each);
+                let (group, image) = (product % job.groups, product / job.groups * self.images);
+                let (images, channels) = (self.images.min(images - image), each.min(job.out_channels - first));
+                let Some(sums) = workspaces.take() else { return };
+                let n = images * job.positions;
+                let shape = Shape { b: (columns as i64, 1), ..Shape::contiguous(channels, n, k) };
+                let first = group * job.out_channels + first;
+                // SAFETY: the windows were copied before, and no other task writes these channels of the images.
+                unsafe {
+                    block(job.dtype, shape, at(w, first * k), at(windows, product * matrix), sums.as_ptr());
+                    for i in 0..images {
+                        let first = (start + image + i) * job.groups * job.out_channels + first;
+                        let (to, from) = (at(y, first * job.positions), sums.as_ptr().add(i * job.positions * size));
+                        job.copy_channels(channels, (to, job.positions), (from, n));
+                    }
+                }
+                workspaces.put_back(sums);
+            });
+        }
+        workspaces.finish()
+    }
+
+    /// Computes the gradient of the input `x` from that of the output.
+    ///
+    /// # Safety
+    /// As for [`Self::output`].
+    pub(super) unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
+        let job = self.job;
+        let (size, k) = (job.size(), job.in_channels * job.window);
+        let at = |p: SharedPtr, elements: usize| p.at((elements * size) as i64);
+        let batches = job.images.div_ceil(self.images);
+        let each = Self::channels_of_task(job.in_channels, batches * job.groups);
+        let chunks = job.in_channels.div_ceil(each);
+        let rows = each * job.window + job.out_channels;
+        let workspaces = Workspaces::new(|| Block::new(rows * self.images * job.positions * size));
+        parallel_for(batches * job.groups * chunks, |task| {
+            let (product, first) = (task / chunks, task % chunks * each);
+            let (group, image) = (product % job.groups, product / job.groups * self.images);
+            let (images, channels) = (self.images.min(job.images - image), each.min(job.in_channels - first));
+            let Some(workspace) = workspaces.take() else { return };
+            let (m, n) = (channels * job.window, images * job.positions);
+            let shape = Shape { a: (1, k as i64), ..Shape::contiguous(m, n, job.out_channels) };
+            // SAFETY: no other task writes these channels of the images. The workspace has space for the windows and
+            // behind them for the gradients of the output.
+            unsafe {
+                let (windows, gradients) = (workspace.as_ptr(), workspace.as_ptr().add(m * n * size));
+                for i in 0..images {
+                    let from = at(y, ((image + i) * job.groups + group) * job.out_channels * job.positions);
+                    let to = gradients.add(i * job.positions * size);
+                    job.copy_channels(job.out_channels, (to, n), (from, job.positions));
+                }
+                let w = at(w, group * job.out_channels * k + first * job.window);
+                block(job.dtype, shape, w, gradients, windows);
+                for i in 0..images {
+                    let to = at(x, (((image + i) * job.groups + group) * job.in_channels + first) * job.plane);
+                    std::ptr::write_bytes(to, 0, channels * job.plane * size);
+                    job.unpack(windows.add(i * job.positions * size), channels, &self.runs, to, n);
+                }
+            }
+            workspaces.put_back(workspace);
+        });
+        workspaces.finish()
+    }
+}
+
+impl Job<'_> {
+    /// Copies the positions of an image in some channels between two matrices, each with the length of its rows.
+    unsafe fn copy_channels(&self, channels: usize, to: (*mut u8, usize), from: (*const u8, usize)) {
+        let size = self.size();
+        for channel in 0..channels {
+            // SAFETY: by the caller's contract, both matrices have these rows.
+            unsafe {
+                let (to, from) = (to.0.add(channel * to.1 * size), from.0.add(channel * from.1 * size));
+                copy_run(to, from, self.positions * size);
+            }
+        }
+    }
+}
