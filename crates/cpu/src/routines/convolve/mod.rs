@@ -82,13 +82,13 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         if let Some(direct) = direct::Direct::new(part, geometry, b) {
             return direct.run(a, b, c);
         }
-        let small = SmallImages::new(&job, part);
-        match (part, small) {
+        match (part, SmallImages::new(&job)) {
             (Part::Output, Some(small)) => small.output(a, b, c),
             (Part::Input, Some(small)) => small.input(a, b, c),
+            (Part::Weight, Some(small)) => small.weight(a, b, c),
             (Part::Output, None) => job.output(a, b, c),
             (Part::Input, None) => job.input(a, b, c),
-            (Part::Weight, _) => job.weight(a, b, c),
+            (Part::Weight, None) => job.weight(a, b, c),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! before it multiplies, so one for each image of a few positions would spend its time on that.
 
 use cuprous_core::Result;
-use cuprous_core::convolution::Part;
 
 use super::{Job, MIN_TASKS, Rows, Run, copy_run};
 use crate::alloc::Block;
@@ -10,6 +9,8 @@ use crate::routines::dot::{Shape, block};
 use crate::routines::workspaces::Workspaces;
 use crate::threads::{SharedPtr, parallel_for};
 
+/// Most positions of a small image. Products of 49 and 64 columns take as long as those of several such images.
+const MAX_POSITIONS: usize = 36;
 /// Columns of a product that are enough.
 const COLUMNS: usize = 128;
 /// Weights of a group below which it is faster to order them for each image than to divide the work in this way.
@@ -29,11 +30,12 @@ pub(super) struct SmallImages<'a> {
 }
 
 impl<'a> SmallImages<'a> {
-    /// Returns `None` for images that have enough columns, for few weights and their gradient, and for a single image.
-    pub(super) fn new(job: &'a Job<'a>, part: Part) -> Option<SmallImages<'a>> {
+    /// Returns `None` for images that have enough columns, for few weights, and for a single image.
+    pub(super) fn new(job: &'a Job<'a>) -> Option<SmallImages<'a>> {
         let images = (COLUMNS / job.positions).min(job.images);
         let weights = job.in_channels * job.window * job.out_channels;
-        if images < 2 || weights < MIN_WEIGHTS || part == Part::Weight {
+        let is_small = job.positions <= MAX_POSITIONS && weights >= MIN_WEIGHTS;
+        if !is_small || images < 2 {
             return None;
         }
         let runs = job.runs(Rows { from: 0, to: job.positions / job.width() });
@@ -132,6 +134,58 @@ impl<'a> SmallImages<'a> {
                 }
             }
             workspaces.put_back(workspace);
+        });
+        workspaces.finish()
+    }
+
+    /// Computes the gradient of the weights `w` from that of the output and the input.
+    ///
+    /// # Safety
+    /// As for [`Self::output`].
+    pub(super) unsafe fn weight(&self, y: SharedPtr, x: SharedPtr, w: SharedPtr) -> Result<()> {
+        let job = self.job;
+        let (size, k) = (job.size(), job.in_channels * job.window);
+        let at = |p: SharedPtr, elements: usize| p.at((elements * size) as i64);
+        // The gradients of all images in a row for each channel, which the tasks of all channels of the input read.
+        let row = job.images * job.positions;
+        let all_gradients = Block::new(job.groups * job.out_channels * row * size)?;
+        let gradients = SharedPtr(all_gradients.as_ptr());
+        let channels = job.groups * job.out_channels;
+        parallel_for(job.images, |image| {
+            let from = at(y, image * channels * job.positions);
+            // SAFETY: no other task writes these columns.
+            unsafe { job.copy_channels(channels, (at(gradients, image * job.positions), row), (from, job.positions)) };
+        });
+        let each = Self::channels_of_task(job.in_channels, job.groups);
+        let chunks = job.in_channels.div_ceil(each);
+        let workspaces = Workspaces::new(|| Block::new(each * job.window * self.images * job.positions * size));
+        parallel_for(job.groups * chunks, |task| {
+            let (group, first) = (task / chunks, task % chunks * each);
+            let channels = each.min(job.in_channels - first);
+            let Some(windows) = workspaces.take() else { return };
+            let to = at(w, group * job.out_channels * k + first * job.window);
+            for start in (0..job.images).step_by(self.images) {
+                let images = self.images.min(job.images - start);
+                let n = images * job.positions;
+                let shape = Shape {
+                    a: (row as i64, 1),
+                    b: (1, n as i64),
+                    c: (k as i64, 1),
+                    accumulate: start > 0,
+                    ..Shape::contiguous(job.out_channels, channels * job.window, n)
+                };
+                // SAFETY: no other task writes the weights of these channels.
+                unsafe {
+                    for i in 0..images {
+                        let from = ((start + i) * job.groups + group) * job.in_channels + first;
+                        let to = windows.as_ptr().add(i * job.positions * size);
+                        job.pack(at(x, from * job.plane), channels, &self.runs, to, n);
+                    }
+                    let gradients = at(gradients, group * job.out_channels * row + start * job.positions);
+                    block(job.dtype, shape, gradients, windows.as_ptr(), to);
+                }
+            }
+            workspaces.put_back(windows);
         });
         workspaces.finish()
     }
