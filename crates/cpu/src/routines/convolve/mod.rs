@@ -82,7 +82,7 @@ pub(crate) unsafe fn convolve(part: Part, geometry: &Geometry, a: View, b: View,
         if let Some(direct) = direct::Direct::new(part, geometry, b) {
             return direct.run(a, b, c);
         }
-        match (part, SmallImages::new(&job)) {
+        match (part, SmallImages::new(&job, part)) {
             (Part::Output, Some(small)) => small.output(a, b, c),
             (Part::Input, Some(small)) => small.input(a, b, c),
             (Part::Weight, Some(small)) => small.weight(a, b, c),

@@ -2,6 +2,7 @@
 //! before it multiplies, so one for each image of a few positions would spend its time on that.
 
 use cuprous_core::Result;
+use cuprous_core::convolution::Part;
 
 use super::{Job, MIN_TASKS, Rows, Run, copy_run};
 use crate::alloc::Block;
@@ -13,10 +14,17 @@ use crate::threads::{SharedPtr, parallel_for};
 const MAX_POSITIONS: usize = 36;
 /// Columns of a product that are enough.
 const COLUMNS: usize = 128;
+/// The same for the gradient of the weights, which is added up in place instead of in a sum for each of some images. Windows
+/// of one element need no copy otherwise.
+const MAX_SUMMED_POSITIONS: usize = 256;
+const MAX_SUMMED_POINTS: usize = 64;
+const SUMMED_COLUMNS: usize = 256;
+/// Weights for each position below which the sums are small enough.
+const MIN_WEIGHTS_PER_POSITION: usize = 2048;
 /// Weights of a group below which it is faster to order them for each image than to divide the work in this way.
 const MIN_WEIGHTS: usize = 1 << 17;
-/// Fewest channels of a task.
-const MIN_CHANNELS: usize = 64;
+/// Fewest rows of a task's product.
+const MIN_ROWS: usize = 64;
 /// Most bytes of windows that are in memory at once, if one product needs no more.
 const MAX_WINDOW_BYTES: usize = 16 << 20;
 
@@ -31,20 +39,27 @@ pub(super) struct SmallImages<'a> {
 
 impl<'a> SmallImages<'a> {
     /// Returns `None` for images that have enough columns, for few weights, and for a single image.
-    pub(super) fn new(job: &'a Job<'a>) -> Option<SmallImages<'a>> {
-        let images = (COLUMNS / job.positions).min(job.images);
+    pub(super) fn new(job: &'a Job<'a>, part: Part) -> Option<SmallImages<'a>> {
+        let (most, columns) = match part {
+            Part::Weight => (if job.pointwise { MAX_SUMMED_POINTS } else { MAX_SUMMED_POSITIONS }, SUMMED_COLUMNS),
+            _ => (MAX_POSITIONS, COLUMNS),
+        };
+        let images = (columns / job.positions).clamp(1, job.images);
         let weights = job.in_channels * job.window * job.out_channels;
-        let is_small = job.positions <= MAX_POSITIONS && weights >= MIN_WEIGHTS;
-        if !is_small || images < 2 {
+        let few = match part {
+            Part::Weight => MIN_WEIGHTS.max(MIN_WEIGHTS_PER_POSITION * job.positions),
+            _ => MIN_WEIGHTS,
+        };
+        if job.positions > most || weights < few || job.images < 2 {
             return None;
         }
         let runs = job.runs(Rows { from: 0, to: job.positions / job.width() });
         Some(SmallImages { job, runs, images })
     }
 
-    /// Returns the number of channels of a task, of `channels` in each of so many products.
-    fn channels_of_task(channels: usize, products: usize) -> usize {
-        channels.div_ceil(MIN_TASKS.div_ceil(products)).max(MIN_CHANNELS).min(channels)
+    /// Returns the number of channels of a task, of `channels` in each of so many products. A channel has `rows` rows.
+    fn channels_of_task(channels: usize, rows: usize, products: usize) -> usize {
+        channels.div_ceil(MIN_TASKS.div_ceil(products)).max(MIN_ROWS.div_ceil(rows)).min(channels)
     }
 
     /// Computes the output `y`.
@@ -57,7 +72,7 @@ impl<'a> SmallImages<'a> {
         let at = |p: SharedPtr, elements: usize| p.at((elements * size) as i64);
         let matrix = k * columns;
         let step = (MAX_WINDOW_BYTES / (job.groups * matrix * size)).clamp(1, job.images.div_ceil(self.images));
-        let each = Self::channels_of_task(job.out_channels, step * job.groups);
+        let each = Self::channels_of_task(job.out_channels, 1, step * job.groups);
         let chunks = job.out_channels.div_ceil(each);
         let all_windows = Block::new(step * job.groups * matrix * size)?;
         let windows = SharedPtr(all_windows.as_ptr());
@@ -105,7 +120,7 @@ impl<'a> SmallImages<'a> {
         let (size, k) = (job.size(), job.in_channels * job.window);
         let at = |p: SharedPtr, elements: usize| p.at((elements * size) as i64);
         let batches = job.images.div_ceil(self.images);
-        let each = Self::channels_of_task(job.in_channels, batches * job.groups);
+        let each = Self::channels_of_task(job.in_channels, job.window, batches * job.groups);
         let chunks = job.in_channels.div_ceil(each);
         let rows = each * job.window + job.out_channels;
         let workspaces = Workspaces::new(|| Block::new(rows * self.images * job.positions * size));
@@ -156,7 +171,7 @@ impl<'a> SmallImages<'a> {
             // SAFETY: no other task writes these columns.
             unsafe { job.copy_channels(channels, (at(gradients, image * job.positions), row), (from, job.positions)) };
         });
-        let each = Self::channels_of_task(job.in_channels, job.groups);
+        let each = Self::channels_of_task(job.in_channels, job.window, job.groups);
         let chunks = job.in_channels.div_ceil(each);
         let workspaces = Workspaces::new(|| Block::new(each * job.window * self.images * job.positions * size));
         parallel_for(job.groups * chunks, |task| {
