@@ -52,8 +52,23 @@ def test_operations_of_a_library() -> None:
     assert not hasattr(torch.ops.tests, "absent")
     with pytest.raises(NotImplementedError, match="only operations of"):
         torch.ops.torchvision.nms(x, x, 0.5)
-    with pytest.raises(ImportError, match=r"lib\.so is compiled against PyTorch"):
+
+
+def test_functions_of_libraries_are_refused_when_they_are_used(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"lib\.so: cannot open"):
         torch.ops.load_library("lib.so")
+    library = tmp_path / "_myaudio.abi3.so"
+    library.touch()
+    torch.ops.load_library(library)
+    taken = torch.ops.myaudio.filter, torch.ops._myaudio.version
+    for function in taken:
+        with pytest.raises(
+            NotImplementedError, match=r"is a function of .*_myaudio\.abi3\.so, which is compiled against"
+        ):
+            function(torch.ones(2))
+    assert not hasattr(torch.ops.mypictures, "filter")
+    # What torchaudio asks its own library when it is imported.
+    assert torch.ops._torchaudio.is_align_available() is False and torch.ops._torchaudio.cuda_version() is None
 
 
 def test_native_operations_are_functions_and_methods() -> None:

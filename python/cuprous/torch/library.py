@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -170,8 +171,25 @@ class _Namespace:
             raise AttributeError(name)
         if self._name == "aten":
             return _aten.operation(name)
+        known = f"{self._name}.{name}"
+        if known in _AT_IMPORT:
+            return lambda: _AT_IMPORT[known]
+        for path in _refused:
+            if self._name.strip("_") in os.path.basename(path):
+                return _refused_function(known, path)
         raise UnsupportedError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}': only operations of "
                                "torch.library.custom_op are there")  # fmt: skip
+
+
+def _refused_function(name: str, path: str) -> Callable[..., Any]:
+    """Returns what stands for a function of a library that was loaded: packages take theirs when they are imported."""
+
+    def refuse(*_args: Any, **_kwargs: Any) -> Any:
+        raise UnsupportedError(f"[torch.ops.{name}] is a function of {path}, which is compiled against PyTorch's C++ "
+                               "library, which Cuprous does not have: do without it, or write its kernel with "
+                               "cuprous.cuda.jit or RawKernel")  # fmt: skip
+
+    return refuse
 
 
 class _Operations:
@@ -184,15 +202,28 @@ class _Operations:
         return self.__dict__[name]
 
     def load_library(self, path: str) -> None:
-        """Is not supported.
+        """Accepts a library that is compiled against PyTorch, so that packages can be imported. Its functions are not
+        there: using one raises the error that names the library.
+
+        Parameters
+        ----------
+        path : str
+            A file.
 
         Raises
         ------
-        ImportError
-            Always, as for all extensions that are compiled against PyTorch.
+        OSError
+            If there is no such file.
         """
-        raise ImportError(f"{path} is compiled against PyTorch's C++ library, which Cuprous does not have: run without "
-                          "it, or write its kernels with cuprous.cuda.jit or RawKernel")  # fmt: skip
+        if not os.path.exists(path):
+            raise OSError(f"{path}: cannot open shared object file: No such file or directory")
+        _refused.append(str(path))
+
+
+#: Libraries that programs have loaded, whose functions are refused.
+_refused: list[str] = []
+#: What packages ask functions of their libraries when they are imported, and the answer.
+_AT_IMPORT: dict[str, Any] = {"_torchaudio.is_align_available": False, "_torchaudio.cuda_version": None}
 
 
 #: `torch.ops` and `torch.classes`.
