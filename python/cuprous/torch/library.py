@@ -222,7 +222,7 @@ class _Operations:
 
 #: Libraries that programs have loaded, whose functions are refused.
 _refused: list[str] = []
-#: What packages ask functions of their libraries when they are imported, and the answer.
+#: Functions of such libraries that packages call when they are imported, and what they return.
 _AT_IMPORT: dict[str, Any] = {"_torchaudio.is_align_available": False, "_torchaudio.cuda_version": None}
 
 

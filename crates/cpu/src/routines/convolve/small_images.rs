@@ -1,5 +1,6 @@
-//! Convolutions of small images: the windows of several images are the columns of one product. A product orders all weights
-//! before it multiplies, so one for each image of a few positions would spend its time on that.
+//! Convolutions of small images: the windows of several images are the columns of one product. A product copies all
+//! weights to another order before it multiplies, so a product for each image of a few positions would spend its time
+//! on that. The gradient of many weights is one sum for all images, of which each task adds up its channels.
 
 use cuprous_core::Result;
 use cuprous_core::convolution::Part;
@@ -14,12 +15,12 @@ use crate::threads::{SharedPtr, parallel_for};
 const MAX_POSITIONS: usize = 36;
 /// Columns of a product that are enough.
 const COLUMNS: usize = 128;
-/// The same for the gradient of the weights, which is added up in place instead of in a sum for each of some images. Windows
-/// of one element need no copy otherwise.
+/// The same for the gradient of the weights, which is added up in place instead of in a sum for each of some images.
+/// Windows of one element need no copy otherwise.
 const MAX_SUMMED_POSITIONS: usize = 256;
 const MAX_SUMMED_POINTS: usize = 64;
 const SUMMED_COLUMNS: usize = 256;
-/// Weights for each position below which the sums are small enough.
+/// Fewest weights for each position: below, a sum of all weights for each of some images costs less.
 const MIN_WEIGHTS_PER_POSITION: usize = 2048;
 /// Weights of a group below which it is faster to order them for each image than to divide the work in this way.
 const MIN_WEIGHTS: usize = 1 << 17;
