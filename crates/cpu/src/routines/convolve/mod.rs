@@ -12,17 +12,23 @@ use small_images::SmallImages;
 use super::direct;
 use super::dot::{Shape, block};
 use super::workspaces::Workspaces;
-use crate::affine::copy_strided;
+use crate::affine::{copy_rect, copy_strided};
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
-/// Bytes of windows that are processed at once.
-const MAX_WINDOW_BYTES: usize = 256 << 10;
+/// Bytes of windows that are processed at once: about half of an L2 cache.
+const MAX_WINDOW_BYTES: usize = 1 << 20;
 /// Number of tasks below which the work is divided further.
 const MIN_TASKS: usize = 8;
 /// Maximum bytes of partial sums of weights.
 const MAX_PARTIAL_BYTES: usize = 64 << 20;
+/// Elements of a task that adds up partial sums.
+const ADDED_ELEMENTS: usize = 1 << 13;
+/// Fewest positions of a task for each channel of the output at which it pays to transpose the sums of the weights.
+const MIN_POSITIONS_PER_OUTPUT: usize = 2;
+/// Fewest positions of a sum of weights that is less than an image.
+const MIN_POSITIONS_PER_SUM: usize = 256;
 
 /// Returns true if there is a routine for the dtype and the order of the axes.
 pub(crate) fn is_supported(geometry: &Geometry) -> bool {
@@ -138,12 +144,13 @@ impl Job<'_> {
         self.geometry.output[self.geometry.output.len() - 1] as usize
     }
 
-    /// Divides the output positions into parts whose windows over `channels` channels stay in the cache.
+    /// Divides the output positions into about equal parts whose windows over `channels` channels stay in the cache.
     fn parts(&self, channels: usize) -> Vec<Rows> {
         let each = channels * self.window * self.width() * self.size();
         let count = self.positions / self.width();
         // Products of few columns are slow, so there are at least 64 if there are that many.
-        let step = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        let most = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        let step = count.div_ceil(count.div_ceil(most));
         (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
     }
 
@@ -342,50 +349,74 @@ impl Job<'_> {
         let size = self.size();
         let k = self.in_channels * self.window;
         let elements = self.groups * self.out_channels * k;
-        // Images are summed in several parts, which are then added in order. The number of parts depends only on sizes.
-        let sums = self.images.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
+        // The gradient is added up in several sums, each over some of the images' parts, which are then added in order. The
+        // number of sums depends only on sizes.
+        let wanted = self.images.max(self.images * self.positions / MIN_POSITIONS_PER_SUM);
+        let sums = wanted.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
         let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
+        let parts = self.images * rows.len();
+        let sums = sums.min(parts);
         let partial = Block::new((sums - 1) * elements * size)?;
         let place = |sum: usize| {
             if sum == 0 { w } else { SharedPtr(partial.as_ptr().wrapping_add((sum - 1) * elements * size)) }
         };
+        // The transposed product has the windows as they are in memory on its left, and gradients to copy, which are fewer,
+        // on its right. Its sums are transposed at the end of a task.
+        let across = channels * self.window > self.out_channels
+            && self.images * self.positions / sums >= MIN_POSITIONS_PER_OUTPUT * self.out_channels;
         let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
+        let scratch =
+            Workspaces::new(|| Block::new(if across { channels * self.window * self.out_channels * size } else { 0 }));
         parallel_for(sums * self.groups * chunks, |task| {
             let (chunk, g, sum) = (task % chunks, task / chunks % self.groups, task / chunks / self.groups);
             let first = chunk * channels;
             let count = channels.min(self.in_channels - first);
-            let Some(workspace) = workspaces.take() else { return };
-            let (begin, end) = (sum * self.images / sums, (sum + 1) * self.images / sums);
+            let (Some(workspace), Some(transposed)) = (workspaces.take(), scratch.take()) else { return };
             let to = place(sum).at(((g * self.out_channels * k + first * self.window) * size) as i64);
             let mut accumulate = false;
-            for image in begin..end {
-                let group = image * self.groups + g;
-                for part in &rows {
-                    let n = self.columns(part.0);
-                    let shape = Shape {
+            for part in sum * parts / sums..(sum + 1) * parts / sums {
+                let (group, part) = (part / rows.len() * self.groups + g, &rows[part % rows.len()]);
+                let columns = self.columns(part.0);
+                // SAFETY: the columns belong to one partial sum, and no other task writes them.
+                unsafe {
+                    let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
+                    let (windows, pitch) = self.windows(from, count, part, &workspace);
+                    let at = group * self.out_channels * self.positions + part.0.from * self.width();
+                    let gradients = y.at((at * size) as i64);
+                    let straight = Shape {
                         a: (self.positions as i64, 1),
-                        b: (1, n as i64),
+                        b: (1, pitch),
                         c: (k as i64, 1),
                         accumulate,
-                        ..Shape::contiguous(self.out_channels, count * self.window, n)
+                        ..Shape::contiguous(self.out_channels, count * self.window, columns)
                     };
-                    // SAFETY: the columns belong to one partial sum, and no other task writes them.
-                    unsafe {
-                        let from = x.at(((group * self.in_channels + first) * self.plane * size) as i64);
-                        let (windows, pitch) = self.windows(from, count, part, &workspace);
-                        let at = group * self.out_channels * self.positions + part.0.from * self.width();
-                        block(self.dtype, Shape { b: (1, pitch), ..shape }, y.at((at * size) as i64), windows, to);
+                    if across {
+                        let shape = Shape { c: (self.out_channels as i64, 1), ..straight.transposed() };
+                        block(self.dtype, shape, windows, gradients, transposed.as_ptr());
+                    } else {
+                        block(self.dtype, straight, gradients, windows, to);
                     }
-                    accumulate = true;
                 }
+                accumulate = true;
+            }
+            if across {
+                let (rows, columns) = (self.out_channels, count * self.window);
+                // SAFETY: all sums were computed, and no other task writes these weights.
+                unsafe { copy_rect(to, [k as i64, 1], transposed.as_ptr(), [1, rows as i64], rows, columns, size) };
             }
             workspaces.put_back(workspace);
+            scratch.put_back(transposed);
         });
-        for sum in 1..sums {
-            // SAFETY: both have `elements` elements.
-            unsafe { add(self.dtype, w.0, 1, place(sum).0, elements) };
+        if sums > 1 {
+            parallel_for(elements.div_ceil(ADDED_ELEMENTS), |task| {
+                let first = task * ADDED_ELEMENTS;
+                let (at, n) = ((first * size) as i64, ADDED_ELEMENTS.min(elements - first));
+                // SAFETY: all sums have `elements` elements, and no other task writes these.
+                (1..sums).for_each(|sum| unsafe { add(self.dtype, w.at(at), 1, place(sum).at(at), n) });
+            });
         }
+        scratch.finish()?;
         workspaces.finish()
     }
 }

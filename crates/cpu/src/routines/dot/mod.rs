@@ -47,6 +47,12 @@ impl Shape {
     pub(crate) fn contiguous(m: usize, n: usize, k: usize) -> Shape {
         Shape { m, n, k, a: (k as i64, 1), b: (n as i64, 1), c: (n as i64, 1), scale: 1.0, accumulate: false }
     }
+
+    /// Returns the shape of the transposed product, whose operands are the transposed ones in the other order.
+    pub(crate) fn transposed(self) -> Shape {
+        let swap = |(row, column): (i64, i64)| (column, row);
+        Shape { m: self.n, n: self.m, a: swap(self.b), b: swap(self.a), c: swap(self.c), ..self }
+    }
 }
 
 /// Returns true if a product of m × k and k × n elements can be scaled on the way to memory, with the result of a
