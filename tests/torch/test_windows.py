@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import cuprous.torch as torch
+from cuprous.torch.nn import _windows as _nn_windows
 
 F = torch.nn.functional
 
@@ -24,7 +25,18 @@ CASES: list[tuple[Any, ...]] = [
     ([20, 15], [1, 2], [0, 7], [1, 1], False, (21, 30)),
     ([4], [3], [1], [1], False, (40,)),
     ([2, 3, 2], [1, 2, 1], [1, 1, 0], [1, 1, 1], False, (4, 5, 3)),
+    ([5, 3], [2, 1], [2, 1], [1, 1], False, (10, 7)),
+    ([4, 3], [2, 2], [1, 0], [1, 1], True, (12, 8)),
+    ([3, 3, 2], [2, 1, 2], [1, 1, 0], [1, 1, 1], False, (6, 5, 4)),
 ]
+
+
+@pytest.fixture(params=[False, True], ids=["here", "as_on_a_gpu"])
+def formula(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums windows by the formula of this device, or by that of a GPU."""
+    alternates = _nn_windows._alternates
+    if request.param:
+        monkeypatch.setattr(_nn_windows, "_alternates", lambda windows, _: alternates(windows, "cuda"))
 
 
 def _windows(case: tuple[Any, ...], output: tuple[int, ...]) -> Any:
@@ -39,6 +51,7 @@ def _windows(case: tuple[Any, ...], output: tuple[int, ...]) -> Any:
         yield at, inside
 
 
+@pytest.mark.usefixtures("formula")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_maxima_and_their_gradients(case: tuple[Any, ...]) -> None:
     kernel, stride, padding, dilation, ceil, extents = case
@@ -62,6 +75,7 @@ def test_maxima_and_their_gradients(case: tuple[Any, ...]) -> None:
         np.testing.assert_array_equal(pool(t, kernel, stride, padding, dilation, ceil).cpu().numpy(), maxima)
 
 
+@pytest.mark.usefixtures("formula")
 @pytest.mark.parametrize("case", [c for c in CASES if max(c[3]) == 1 and not c[4]], ids=str)
 def test_means_and_their_gradients(case: tuple[Any, ...]) -> None:
     kernel, stride, padding, _, _, extents = case

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::epilogue::FusedMatmul;
 use super::fusion::{Fusion, Group, is_reduced};
 use super::input::Input;
+use super::memory::Memory;
 use super::{NONE, Times, arena, pack};
 use crate::program::{
     Access, Addend, Assignment, BufferInfo, Epilogue, Inst, Kernel, LaunchStep, Level, Program, RoutineCall, Step,
@@ -21,7 +22,7 @@ pub(crate) fn plan(input: Input, times: &mut Times) -> Program {
     let start = Instant::now();
     let fusion = Fusion::new(input);
     let fused = Instant::now();
-    let stored = fusion.stored();
+    let memory = fusion.memory();
     let mut emitter = Emitter {
         buffers: Buffers { by_storage: vec![NONE; fusion.input.storage_bytes.len()], infos: Vec::new() },
         body: Body {
@@ -29,8 +30,9 @@ pub(crate) fn plan(input: Input, times: &mut Times) -> Program {
             buffers: Vec::new(),
             known: Vec::new(),
             of_node: vec![Val::MAX; fusion.input.nodes.len()],
+            recomputed: Vec::new(),
         },
-        stored,
+        memory,
         steps: Vec::with_capacity(fusion.groups.len()),
         nodes: Vec::with_capacity(fusion.groups.len()),
         fusion,
@@ -75,7 +77,7 @@ impl Buffers {
 
 struct Emitter<'a> {
     fusion: Fusion<'a>,
-    stored: Vec<bool>,
+    memory: Memory,
     buffers: Buffers,
     /// Reused from kernel to kernel.
     body: Body,
@@ -95,6 +97,8 @@ struct Body {
     known: Vec<(u64, Val)>,
     /// The value of each node of the tape that has been emitted.
     of_node: Vec<Val>,
+    /// The values of nodes of earlier groups that were computed again, at the level that was asked for.
+    recomputed: Vec<(u32, Level, Val)>,
 }
 
 impl Body {
@@ -167,6 +171,7 @@ impl Emitter<'_> {
         };
         prune(&mut body, &mut kernel);
         body.known.clear();
+        body.recomputed.clear();
         self.body = body;
         if !kernel.reduces() {
             flatten_levels(&mut kernel);
@@ -212,7 +217,7 @@ impl Emitter<'_> {
             NodeKind::Update => {
                 let v = self.value(n, &node.ins[1], g, level, body);
                 body.of_node[n as usize] = v;
-                if self.stored[n as usize] {
+                if self.memory.stored[n as usize] {
                     let storage = self.fusion.input.storage_of[n as usize];
                     let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
                     let access = self.access(out, g, level);
@@ -242,12 +247,6 @@ impl Emitter<'_> {
 
     /// Returns the value of an operand of `n` inside the kernel.
     fn value(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
-        let reduces = self.fusion.groups[g as usize].mask != 0;
-        let layout = self.fusion.layout(operand.layout);
-        if let SrcKind::Const(slot) = operand.src.kind() {
-            let level = if reduces { Level::Row } else { Level::Full };
-            return body.push_once(Inst::Scalar { slot }, layout.dtype, level);
-        }
         if let SrcKind::Node(p) = operand.src.kind()
             && self.fusion.needed[p as usize]
             && self.fusion.group(p) == g
@@ -260,11 +259,20 @@ impl Emitter<'_> {
         if let SrcKind::Node(p) = operand.src.kind()
             && self.fusion.needed[p as usize]
             && self.fusion.group(p) != g
-            && let Some(from) = self.fusion.recomputed_cast(p, operand.layout)
+            && self.fusion.recomputes(p, operand.layout, n, &self.memory)
         {
-            let narrow = self.value(n, &from, g, level, body);
-            let level = body.typed[narrow as usize].level;
-            return body.push(Inst::Map { fun: Fun::Cast, args: [narrow].into_iter().collect() }, layout.dtype, level);
+            return self.recompute(p, n, g, level, body);
+        }
+        self.load(n, operand, g, level, body)
+    }
+
+    /// Loads an operand of `n`, or of what is computed again for it.
+    fn load(&mut self, n: u32, operand: &In, g: u32, level: Level, body: &mut Body) -> Val {
+        let reduces = self.fusion.groups[g as usize].mask != 0;
+        let layout = self.fusion.layout(operand.layout);
+        if let SrcKind::Const(slot) = operand.src.kind() {
+            let level = if reduces { Level::Row } else { Level::Full };
+            return body.push_once(Inst::Scalar { slot }, layout.dtype, level);
         }
         let mut access = self.access(layout, g, level);
         let mut level = level;
@@ -283,6 +291,29 @@ impl Emitter<'_> {
         let storage = self.storage(operand);
         let buf = body.buffer(self.buffers.of_storage(storage, &self.fusion.input));
         body.push_once(Inst::Load { buf, access }, layout.dtype, level)
+    }
+
+    /// Computes the value of `p`, a node of an earlier group, again for its reader `n`.
+    fn recompute(&mut self, p: u32, n: u32, g: u32, level: Level, body: &mut Body) -> Val {
+        if let Some(&(.., v)) = body.recomputed.iter().find(|&&(q, at, _)| (q, at) == (p, level)) {
+            return v;
+        }
+        let node = *self.fusion.node(p);
+        let mut args: SmallVec<[Val; 3]> = SmallVec::new();
+        for operand in node.operands() {
+            args.push(match operand.src.kind() {
+                SrcKind::Node(q) if !self.memory.stored[q as usize] => self.recompute(q, n, g, level, body),
+                _ => self.load(n, operand, g, level, body),
+            });
+        }
+        let is_full = args.iter().any(|&v| body.typed[v as usize].level == Level::Full);
+        let own = if is_full { Level::Full } else { Level::Row };
+        let v = match node.map_fun() {
+            Fun::Positive => args[0],
+            fun => body.push(Inst::Map { fun, args }, self.fusion.layout(node.out).dtype, own),
+        };
+        body.recomputed.push((p, level, v));
+        v
     }
 
     /// Returns a layout as an access of the group's iteration space.
@@ -312,7 +343,7 @@ impl Emitter<'_> {
 
     /// Writes a node's value to its storage if it is needed there.
     fn store(&mut self, n: u32, g: u32, arg: Val, body: &mut Body) {
-        if !self.stored[n as usize] {
+        if !self.memory.stored[n as usize] {
             return;
         }
         let out = self.fusion.layout(self.fusion.node(n).out);

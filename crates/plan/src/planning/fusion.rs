@@ -6,7 +6,7 @@
 //! write-after-write are dependencies like any other, so no load moves across a write of its storage.
 
 use cuprous_core::node::SrcKind;
-use cuprous_core::{Dims, Fun, In, LayoutRef, Node, NodeKind, Src};
+use cuprous_core::{Dims, LayoutRef, Node, NodeKind, Src};
 
 use smallvec::SmallVec;
 
@@ -56,7 +56,7 @@ pub(crate) struct Fusion<'a> {
     /// The group that each group was merged into; itself if it was not merged.
     merged_into: Vec<u32>,
     /// The last node that writes each storage, or [`NONE`].
-    last_writer: Vec<u32>,
+    pub(crate) last_writer: Vec<u32>,
     /// (reader, layout id) of each version, by node and by leaf.
     node_readers: Vec<Readers>,
     leaf_readers: Vec<Readers>,
@@ -342,31 +342,14 @@ impl<'a> Fusion<'a> {
         }
     }
 
-    /// Returns the operand of a cast whose readers in other groups should recompute it, reading `p` through a layout.
-    /// That reads no more bytes, and the cast's result need not be written. The operand must be in memory and stay
-    /// unchanged.
-    pub(crate) fn recomputed_cast(&self, p: u32, layout: u32) -> Option<In> {
-        let node = self.node(p);
-        if node.kind != NodeKind::Map || node.map_fun() != Fun::Cast {
-            return None;
-        }
-        let from = node.ins[0];
-        let storage = match from.src.kind() {
-            SrcKind::Leaf(slot) => slot,
-            SrcKind::Node(q) => {
-                let in_memory = match self.matmul_of[q as usize] {
-                    Some(fused) => self.fused_matmuls[fused].last == q,
-                    None => self.input.live[q as usize] || self.node(q).kind == NodeKind::Routine,
-                };
-                in_memory.then_some(self.input.storage_of[q as usize])?
-            }
-            _ => return None,
-        };
-        let (read, own, out) = (self.layout(layout), self.layout(from.layout), self.layout(node.out));
-        let whole = read.identity && read.size == out.size && read.dtype == out.dtype;
-        let alike = own.is_c_contiguous() && own.shape == read.shape && own.dtype.size() <= out.dtype.size();
-        let writer = self.last_writer[storage as usize];
-        (whole && alike && (writer == NONE || writer < p)).then_some(from)
+    /// Returns the nodes that read a node's version, each with the layout.
+    pub(crate) fn readers(&self, node: u32) -> &[(u32, u32)] {
+        &self.node_readers[node as usize]
+    }
+
+    /// Returns true if a node is a matmul with a fused epilogue, or a part of that.
+    pub(crate) fn is_in_matmul(&self, node: u32) -> bool {
+        self.matmul_of[node as usize].is_some()
     }
 
     /// Merges the groups of the producers of `n` where the schedule allows it. Returns true if it merged any.
@@ -493,42 +476,6 @@ impl<'a> Fusion<'a> {
                 }
             }
         })
-    }
-
-    /// Returns for each node whether its value must be in memory after its group has run.
-    pub(crate) fn stored(&self) -> Vec<bool> {
-        let n = self.input.nodes.len();
-        let mut stored: Vec<bool> = (0..n).map(|i| self.needed[i] && self.input.live[i]).collect();
-        let mut stays: Vec<bool> = stored.clone();
-        for i in 0..n as u32 {
-            if !self.needed[i as usize] {
-                continue;
-            }
-            let node = self.node(i);
-            for (k, operand) in node.operands().iter().enumerate() {
-                let SrcKind::Node(p) = operand.src.kind() else { continue };
-                if !self.needed[p as usize] {
-                    continue;
-                }
-                let across = self.group(p) != self.group(i);
-                let base = node.is_write() && k == 0;
-                let in_memory = node.kind == NodeKind::Gather && k == 0;
-                let needs = if base {
-                    let rewritten = self.node(p).kind == NodeKind::Update && self.node(p).out == node.out;
-                    !(self.overwrites(i) || rewritten && !across && node.kind == NodeKind::Update)
-                } else {
-                    // Routines and their epilogues read memory.
-                    let kernel = node.kind != NodeKind::Routine && self.matmul_of[i as usize].is_none();
-                    let recomputed = kernel && !in_memory && self.recomputed_cast(p, operand.layout).is_some();
-                    in_memory || if across { !recomputed } else { !self.passes(p, operand.layout, i) }
-                };
-                stays[p as usize] |= needs;
-            }
-        }
-        for i in 0..n {
-            stored[i] |= stays[i];
-        }
-        stored
     }
 }
 

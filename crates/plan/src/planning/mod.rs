@@ -1,13 +1,14 @@
 //! From a closed tape to a program: which operations run together, as which steps, in which memory.
 //!
 //! In this order: `input` is the tape as the planner sees it, `epilogue` fuses operations into matmuls, `fusion` groups
-//! the rest, `emit` makes a step of each group, `pack` joins small steps, `arena` assigns scratch memory.
+//! the rest, `memory` decides which values are written, `emit` makes a step of each group, `pack` joins small steps, `arena` assigns scratch memory.
 
 mod arena;
 mod emit;
 mod epilogue;
 mod fusion;
 mod input;
+mod memory;
 mod pack;
 
 pub(crate) use emit::plan;

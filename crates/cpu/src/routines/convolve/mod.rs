@@ -18,7 +18,7 @@ use crate::routines::operands::{Contiguous, View};
 use crate::threads::{SharedPtr, parallel_for};
 
 /// Bytes of windows that are processed at once: about half of an L2 cache.
-const MAX_WINDOW_BYTES: usize = 1 << 20;
+const MAX_WINDOW_BYTES: usize = 5 << 18;
 /// Number of tasks below which the work is divided further.
 const MIN_TASKS: usize = 8;
 /// Maximum bytes of partial sums of weights.
