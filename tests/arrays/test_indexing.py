@@ -209,6 +209,7 @@ def test_masks_by_function() -> None:
     check(lambda xp, x: xp.compress([True, False, True], x, axis=0), a)
     check(lambda xp, x: xp.compress([True, False, True], x), a)
     check(lambda xp, x: xp.compress([True, False, True, False, False, False], x, axis=0), a)
+    check(lambda xp, x: xp.compress([False] * 30 + [True], x[:0], axis=1), a)
     # An error on every device, unlike for index arrays that are already on the device.
     with pytest.raises(IndexError, match="index 21 is out of bounds for axis 0 with size 12"):
         cp.compress(cp.asarray(np.arange(30) > 20), cp.asarray(a))

@@ -68,7 +68,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: ndarray
         raise ValueError("condition must be a 1-d array")
     a, axis = with_axis(a, axis)
     n = a.shape[axis]
-    if mask.size > n:
+    if mask.size > n and all(a.shape[:axis]):  # with nothing before the axis no index is looked at, as in NumPy
         beyond = flatnonzero(mask[n:])
         if beyond.size:
             raise IndexError(f"index {n + int(beyond[0])} is out of bounds for axis {axis} with size {n}")
