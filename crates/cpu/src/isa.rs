@@ -85,15 +85,14 @@ pub(crate) mod own {
 }
 
 // A level that is never chosen is another name of the one below it, so that it takes no code: on other architectures, and in
-// a build with debug assertions, which runs where it is made, on a processor without AVX-512 (build.rs). The few unit tests
-// run no loops, for which the crate would otherwise be compiled a second time, so they have one level.
-#[cfg(all(target_arch = "x86_64", not(test), debug_assertions, not(builder_has_v4)))]
+// a build with debug assertions, which runs where it is made, on a processor without AVX-512 (build.rs).
+#[cfg(all(target_arch = "x86_64", debug_assertions, not(builder_has_v4)))]
 pub(crate) use own::V3 as V4;
-#[cfg(all(target_arch = "x86_64", not(test), any(not(debug_assertions), builder_has_v4)))]
+#[cfg(all(target_arch = "x86_64", any(not(debug_assertions), builder_has_v4)))]
 pub(crate) use own::V4;
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(not(target_arch = "x86_64"))]
 pub(crate) use own::{V1, V1 as V3, V1 as V4};
-#[cfg(all(target_arch = "x86_64", not(test)))]
+#[cfg(target_arch = "x86_64")]
 pub(crate) use own::{V1, V3};
 
 /// The levels, in increasing order.

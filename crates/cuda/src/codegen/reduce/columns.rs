@@ -29,17 +29,23 @@ struct Layout {
 
 /// Most elements that a thread of the general template reduces.
 const GENERAL_ROWS: u32 = 32;
+/// Number of parts of a column above which there are fewer.
+const MANY_PARTS: i64 = 64;
 
 fn layout(kernel: &Kernel, target: Target) -> Layout {
     let tuning = target.options.tuning;
     let axis = kernel.outer.len() - 1;
     let width = kernel.outer[axis];
     let mut v = vectorize::width(kernel, axis, width, false, target.options.aligned);
-    let reductions = kernel.body.iter().filter_map(|t| match t.inst {
-        Inst::Reduce { op, arg } => Some(state_bytes(op, kernel.body[arg as usize].dtype)),
-        _ => None,
-    });
-    let state = reductions.max().unwrap_or(4) as u32;
+    let states: Vec<u32> = kernel
+        .body
+        .iter()
+        .filter_map(|t| match t.inst {
+            Inst::Reduce { op, arg } => Some(state_bytes(op, kernel.body[arg as usize].dtype) as u32),
+            _ => None,
+        })
+        .collect();
+    let (reductions, state) = (states.len() as u32, states.iter().copied().max().unwrap_or(4));
     // What a thread loads of a row.
     let loaded =
         vectorize::accesses(kernel).filter(|(t, _)| matches!(t.inst, Inst::Load { .. }) && t.level == Level::Full);
@@ -57,26 +63,22 @@ fn layout(kernel: &Kernel, target: Target) -> Layout {
     while v > 1 && (threads * v * state > 32 << 10 || v * state > 96) {
         v /= 2;
     }
-    let knob = |name: &str, default: i64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
-    let reduces = kernel.body.iter().filter(|t| matches!(t.inst, Inst::Reduce { .. })).count() as i64;
-    let heavy = i64::from(loads) + reduces > 2;
-    while heavy && i64::from(v) > knob("CV", 8) {
-        v /= 2;
+    // Kernels of several arrays keep more in registers: with narrower vectors more threads run at once.
+    if loads + reductions > 2 {
+        v = v.min(4);
     }
     let tx = ((width + i64::from(v) - 1) / i64::from(v)).min(32) as u32;
     let tx = tx.next_power_of_two();
     let ty = (threads / tx).min((n as u64).next_power_of_two() as u32).max(1);
-    let rows = if heavy { knob("CU", i64::from(tuning.column_rows)) as u32 } else { tuning.column_rows };
-    let mut u = (16 * rows / (v * bytes).max(1)).clamp(1, rows);
+    let mut u = (16 * tuning.column_rows / (v * bytes).max(1)).clamp(1, tuning.column_rows);
     while u > 1 && i64::from(u * ty) > n {
         u /= 2;
     }
     let tiles = (width + i64::from(tx * v) - 1) / i64::from(tx * v);
     let blocks = tiles * kernel.outer_size() / width.max(1);
-    let mut wanted = i64::from(target.arch.sms * tuning.column_blocks) / blocks.max(1);
-    if wanted > knob("CS", 1 << 40) {
-        wanted = i64::from(target.arch.sms) * knob("CB", 2) / blocks.max(1);
-    }
+    let wanted = i64::from(target.arch.sms * tuning.column_blocks) / blocks.max(1);
+    // One block merges the parts of a column, so of many parts each is larger.
+    let wanted = if wanted > MANY_PARTS { (wanted / 2).max(MANY_PARTS) } else { wanted };
     let splits = wanted.clamp(1, (n / i64::from(2 * u * ty)).max(1));
     Layout { span: Span { v, u }, tx, ty, tiles, splits }
 }
