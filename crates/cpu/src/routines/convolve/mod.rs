@@ -144,12 +144,14 @@ impl Job<'_> {
         self.geometry.output[self.geometry.output.len() - 1] as usize
     }
 
-    /// Divides the output positions into about equal parts whose windows over `channels` channels stay in the cache.
-    fn parts(&self, channels: usize) -> Vec<Rows> {
+    /// Divides the output positions into about equal parts, at least so many if rows suffice, whose windows over
+    /// `channels` channels stay in the cache.
+    fn parts(&self, channels: usize, least: usize) -> Vec<Rows> {
         let each = channels * self.window * self.width() * self.size();
         let count = self.positions / self.width();
         // Products of few columns are slow, so there are at least 64 if there are that many.
-        let most = (MAX_WINDOW_BYTES / each.max(1)).max(64usize.div_ceil(self.width())).max(1);
+        let most =
+            (MAX_WINDOW_BYTES / each.max(1)).min(count.div_ceil(least)).max(64usize.div_ceil(self.width())).max(1);
         let step = count.div_ceil(count.div_ceil(most));
         (0..count).step_by(step).map(|from| Rows { from, to: (from + step).min(count) }).collect()
     }
@@ -211,8 +213,8 @@ impl Job<'_> {
     }
 
     /// Returns the parts of the output positions, each with its runs.
-    fn parts_and_runs(&self, channels: usize) -> Vec<(Rows, Vec<Run>)> {
-        self.parts(channels).into_iter().map(|rows| (rows, self.runs(rows))).collect()
+    fn parts_and_runs(&self, channels: usize, least: usize) -> Vec<(Rows, Vec<Run>)> {
+        self.parts(channels, least).into_iter().map(|rows| (rows, self.runs(rows))).collect()
     }
 
     /// Copies the windows over some channels of an image to a matrix with a row per (channel, element), `pitch` apart,
@@ -284,7 +286,10 @@ impl Job<'_> {
     }
 
     unsafe fn output(&self, x: SharedPtr, w: SharedPtr, y: SharedPtr) -> Result<()> {
-        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.in_channels));
+        // Of a few images, many small parts are faster, on two threads too.
+        let tasks = self.images * self.groups;
+        let least = if tasks < MIN_TASKS { 4 * MIN_TASKS.div_ceil(tasks) } else { 1 };
+        let (size, rows) = (self.size() as i64, self.parts_and_runs(self.in_channels, least));
         let k = self.in_channels * self.window;
         let workspaces = Workspaces::new(|| self.new_workspace(self.in_channels, &rows));
         parallel_for(self.images * self.groups * rows.len(), |task| {
@@ -309,7 +314,7 @@ impl Job<'_> {
     unsafe fn input(&self, y: SharedPtr, w: SharedPtr, x: SharedPtr) -> Result<()> {
         let size = self.size() as i64;
         let channels = self.channels(self.images * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels, 1), self.in_channels.div_ceil(channels));
         let workspaces = Workspaces::new(|| self.new_workspace(channels, &rows));
         parallel_for(self.images * self.groups * chunks, |task| {
             let (chunk, group) = (task % chunks, task / chunks);
@@ -354,7 +359,7 @@ impl Job<'_> {
         let wanted = self.images.max(self.images * self.positions / MIN_POSITIONS_PER_SUM);
         let sums = wanted.min(MIN_TASKS).min((MAX_PARTIAL_BYTES / (elements * size)).max(1));
         let channels = self.channels(sums * self.groups);
-        let (rows, chunks) = (self.parts_and_runs(channels), self.in_channels.div_ceil(channels));
+        let (rows, chunks) = (self.parts_and_runs(channels, 1), self.in_channels.div_ceil(channels));
         let parts = self.images * rows.len();
         let sums = sums.min(parts);
         let partial = Block::new((sums - 1) * elements * size)?;
