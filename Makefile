@@ -49,7 +49,7 @@ JOBS     ?= -n auto --dist worksteal
 # Targets of NVRTC's first part, which checks names, types and syntax; and of the suite's kernels, of which every nineteenth is
 # compiled to machine code.
 PARSED   ?= lto_80|lto_90|lto_100
-# For how many combinations of dtypes a kernel of one structure is compiled, in each process of tests; all if empty.
+# How many kernels that differ in their dtypes alone are compiled, in each process of tests; all if empty.
 TYPES    ?= 1
 TARGETS  ?= $(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|$(PARSED)|sm_90
 CARGO    ?= cargo
@@ -248,8 +248,8 @@ test-rust: $(VENV)/.dev
 # Every kernel that a GPU would run in a test is compiled by NVRTC, which is much of the work; hence all cores. Each is for
 # one of the compute capabilities 8.0, 9.0 and 10.0, by its code, and every nineteenth one goes on to machine code.
 # TARGETS=sm_80,sm_90,sm_100 makes machine code for all (nightly). tests/inputs runs everything in many layouts of
-# the same kinds of kernel: for these NVRTC's first part is enough. Kernels that differ in their dtypes alone are compiled for the first
-# ones (nightly for all: TYPES=), because the tests in Rust compile each function and routine for every dtype.
+# the same kinds of kernel: for these NVRTC's first part is enough. Of kernels that differ in their dtypes alone
+# the first is compiled (nightly all: TYPES=), because the tests in Rust compile each function and routine for every dtype.
 test-python: $(TEST_READY)
 	CUPROUS_CHECK_CUDA='$(TARGETS)' CUPROUS_CHECK_TYPES=$(TYPES) CUPROUS_CACHE_DIR=$(abspath build/kernels) \
 	CUPROUS_NVIDIA_ROOTS="$(NVIDIA_ROOTS)" $(ENV) $(PY) -m pytest tests --ignore=tests/gpu --ignore=tests/clients --ignore=tests/frames --ignore=tests/ported --ignore=tests/inputs $(JOBS)
@@ -293,8 +293,8 @@ test-amd: $(TEST_READY)
 	CUPROUS_CHECK_CLANG='$(if $(HIP_CLANG),$(AMD_RECORD) $(HIP_CLANG) -x hip --cuda-device-only -nogpulib -w --hip-path=$(HIP_PATH) -I$(HIP_PATH)/include -include hip/hip_runtime.h)' \
 	$(PY) -m pytest $(AMD_TESTS) -k 'not functions_of_libdevice and not declared_to_the_compiler' $(JOBS)
 
-# The same for all kernels of these folders, which are those that NVRTC compiles in `make test`. Kernels that differ in their dtypes alone
-# are compiled for the first ones (TYPES= for all). Each is compiled anew: the table has the compiler's time (tests/amd.py).
+# The same for all kernels of these folders, which are those that NVRTC compiles in `make test`. Of kernels that differ in their
+# dtypes alone the first is compiled (TYPES= for all). Each is compiled anew: the table has the compiler's time (tests/amd.py).
 AMD_ALL := tests/arrays tests/inputs tests/kernels tests/random tests/scipy tests/torch $(filter-out tests/test_cuda_code.py, $(wildcard tests/test_*.py))
 test-amd-all: $(VENV)/.dev
 	rm -rf build/amd; mkdir -p build/amd

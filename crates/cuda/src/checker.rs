@@ -10,7 +10,7 @@ use cuprous_plan::Program;
 
 use crate::cache::{CacheKey, DiskCache};
 use crate::codegen::user;
-use crate::codegen::{Arch, Part, Stage, Vendor, ctype};
+use crate::codegen::{Arch, Part, Stage, Vendor, ctype, short};
 use crate::compile::plan_step;
 use crate::error::{CudaError, Result, translate};
 use crate::modules;
@@ -69,8 +69,8 @@ impl Checker {
         Checker { targets, clang, most_types: usize::MAX, cache: DiskCache::open_default(), state: Mutex::new(state) }
     }
 
-    /// Compiles kernels that differ in their dtypes alone for `most` combinations of dtypes only, where each function
-    /// and routine is compiled for every dtype elsewhere. Half of the kernels of the test suite are left out so.
+    /// Compiles of kernels that differ in their dtypes alone only `most`, where each function and routine is compiled for
+    /// every dtype elsewhere.
     #[must_use]
     pub fn with_most_types(self, most: usize) -> Checker {
         Checker { most_types: most, ..self }
@@ -103,7 +103,7 @@ impl Checker {
     }
 
     /// Queues the stages that `code` returns for each target. Among the alternatives for which `accepts` is true, one
-    /// is chosen by the code for the first. Of stages that differ in their dtypes alone, `most_types` are queued.
+    /// is chosen by the code for the first. Of stages of one structure, `most_types` are queued.
     fn add(
         &self,
         accepts: fn(&str) -> bool,
@@ -112,7 +112,11 @@ impl Checker {
     ) -> Result<()> {
         for alternatives in &self.targets {
             let mut hash = DefaultHasher::new();
-            code(&alternatives[0])?.iter().for_each(|stage| stage.code.hash(&mut hash));
+            // Kernels of one structure have one target, or each structure would be compiled for each of them.
+            code(&alternatives[0])?.iter().for_each(|stage| match most_types {
+                usize::MAX => stage.code.hash(&mut hash),
+                _ => structure(stage).hash(&mut hash),
+            });
             let accepted: Vec<usize> = (0..alternatives.len()).filter(|&k| accepts(&alternatives[k])).collect();
             let chosen = accepted.get((hash.finish() % accepted.len().max(1) as u64) as usize).copied().unwrap_or(0);
             let target = &alternatives[chosen];
@@ -257,7 +261,8 @@ fn options(target: &str) -> CompileOptions {
     options
 }
 
-/// Returns the code of a kernel without what differs between dtypes: types, comments, and the kernel's name.
+/// Returns the code of a kernel without its name, comments, and what differs between dtypes: types, also as the end of a
+/// name.
 fn structure(stage: &Stage) -> String {
     let mut text = String::with_capacity(stage.code.len());
     for line in stage.code.lines().filter(|line| !line.trim_start().starts_with("//")) {
@@ -268,7 +273,11 @@ fn structure(stage: &Stage) -> String {
             let word = &rest[start..end];
             let is_type = word == &*stage.name || DType::ALL.into_iter().any(|dtype| ctype(dtype) == word);
             text.push_str(&rest[..start]);
-            text.push_str(if is_type { "_" } else { word });
+            text.push_str(match word.rsplit_once('_') {
+                _ if is_type => "_",
+                Some((name, end)) if DType::ALL.into_iter().any(|dtype| short(dtype) == end) => name,
+                _ => word,
+            });
             rest = &rest[end..];
         }
         text.push_str(rest);
@@ -332,7 +341,8 @@ mod tests {
 
     #[test]
     fn kernels_that_differ_in_their_dtypes_alone_have_one_structure() {
-        let [float, double, other] = ["float v = x[0];", "double v = x[0];", "float v = x[1];"].map(kernel);
+        let [float, double, other] =
+            ["float v = x[0] + c_f32;", "double v = x[0] + c_f64;", "float v = x[1] + c_f32;"].map(kernel);
         assert_eq!(structure(&float), structure(&double));
         assert_ne!(structure(&float), structure(&other));
         if !nvrtc_is_here() {

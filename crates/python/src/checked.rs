@@ -17,7 +17,7 @@ use crate::errors::OrRaise;
 /// The environment variable that enables it. Its value is a list of targets: `sm_80,sm_90`, or `sm_80|sm_90` for
 /// machine code of one of them.
 const VARIABLE: &str = "CUPROUS_CHECK_CUDA";
-/// The environment variable for how many combinations of dtypes a kernel of one structure is compiled; all by default.
+/// The environment variable for how many kernels that differ in their dtypes alone are compiled; all by default.
 const MOST_TYPES: &str = "CUPROUS_CHECK_TYPES";
 
 /// Runs programs on the CPU and compiles them for GPUs as well. A compile error is an error of the program.

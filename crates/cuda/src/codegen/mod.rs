@@ -19,8 +19,8 @@ pub use pack::generate_pack;
 pub use prelude::Part;
 pub(crate) use routines::{Builder, Source, attend, fft, is_always_generated, linalg, lu, tf32};
 pub use routines::{RadixTile, RoutineTuning, generate_routine, generate_routine_tuned};
-pub(crate) use types::ctype;
 pub use types::{Arch, Arg, Generated, Options, Stage, Tuning, Vendor};
+pub(crate) use types::{ctype, short};
 
 use lower::{Target, Unit};
 
