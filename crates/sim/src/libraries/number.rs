@@ -2,6 +2,7 @@
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, Sub, SubAssign};
 
+use cuprous_numerics::Decompose;
 use faer::traits::ComplexField;
 use num_complex::Complex;
 
@@ -83,8 +84,8 @@ pub(super) use with_element;
 
 /// What routines compute in: float64 or complex128.
 pub(super) trait Field:
-    ComplexField<Real = f64>
-    + Copy
+    Decompose
+    + ComplexField<Real = f64>
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>

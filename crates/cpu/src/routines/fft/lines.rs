@@ -4,8 +4,9 @@ use std::f64::consts::TAU;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use cuprous_numerics::FftReal;
 use num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
+use rustfft::{Fft, FftDirection};
 
 use crate::isa::{self, Body, Entry, Isa, Level, V1, V3, V4};
 
@@ -15,7 +16,7 @@ pub(super) trait Transform: Send + Sync + 'static {
     type In: Copy;
     type Out: Copy;
     /// The real type.
-    type Real: FftNum;
+    type Real: FftReal;
 
     /// Transforms the lines in `from` into `to`.
     fn run(&self, from: &[Self::In], to: &mut [Self::Out], scratch: &mut [Complex<Self::Real>]);
@@ -23,7 +24,7 @@ pub(super) trait Transform: Send + Sync + 'static {
     fn scale(value: &mut Self::Out, factor: Self::Real);
 }
 
-impl<T: FftNum> Transform for Arc<dyn Fft<T>> {
+impl<T: FftReal> Transform for Arc<dyn Fft<T>> {
     type In = Complex<T>;
     type Out = Complex<T>;
     type Real = T;
@@ -53,7 +54,7 @@ struct Pairs<T> {
     factor: T,
 }
 
-impl<T: FftNum> Body for Untangle<T> {
+impl<T: FftReal> Body for Untangle<T> {
     type Args = Pairs<T>;
 
     #[inline(always)]
@@ -85,7 +86,7 @@ struct RealPlan<T> {
     untangle: Entry<Pairs<T>>,
 }
 
-impl<T: FftNum> RealPlan<T> {
+impl<T: FftReal> RealPlan<T> {
     fn new(n: usize, direction: FftDirection) -> RealPlan<T> {
         let even = n.is_multiple_of(2);
         let pairs = if even { (n / 2).saturating_sub(1) / 2 } else { 0 };
@@ -98,7 +99,7 @@ impl<T: FftNum> RealPlan<T> {
         };
         RealPlan {
             n,
-            plan: FftPlanner::new().plan_fft(if even { n / 2 } else { n }, direction),
+            plan: T::plan(if even { n / 2 } else { n }, direction),
             twiddles: (1..=pairs).map(twiddle).collect(),
             untangle: match isa::level() {
                 Level::V1 => V1::entry::<Untangle<T>>(),
@@ -149,13 +150,13 @@ impl<T: FftNum> RealPlan<T> {
 /// Real points to half a spectrum: [`FftKind::Real`](cuprous_core::routine::FftKind::Real).
 pub(super) struct RealToHalf<T>(RealPlan<T>);
 
-impl<T: FftNum> RealToHalf<T> {
+impl<T: FftReal> RealToHalf<T> {
     pub(super) fn new(n: usize) -> RealToHalf<T> {
         RealToHalf(RealPlan::new(n, FftDirection::Forward))
     }
 }
 
-impl<T: FftNum> Transform for RealToHalf<T> {
+impl<T: FftReal> Transform for RealToHalf<T> {
     type In = T;
     type Out = Complex<T>;
     type Real = T;
@@ -188,13 +189,13 @@ impl<T: FftNum> Transform for RealToHalf<T> {
 /// Real points to a full spectrum: [`FftKind::Whole`](cuprous_core::routine::FftKind::Whole).
 pub(super) struct RealToFull<T>(RealPlan<T>);
 
-impl<T: FftNum> RealToFull<T> {
+impl<T: FftReal> RealToFull<T> {
     pub(super) fn new(n: usize) -> RealToFull<T> {
         RealToFull(RealPlan::new(n, FftDirection::Forward))
     }
 }
 
-impl<T: FftNum> Transform for RealToFull<T> {
+impl<T: FftReal> Transform for RealToFull<T> {
     type In = T;
     type Out = Complex<T>;
     type Real = T;
@@ -226,7 +227,7 @@ impl<T: FftNum> Transform for RealToFull<T> {
 /// Half a spectrum to real points: [`FftKind::Half`](cuprous_core::routine::FftKind::Half).
 pub(super) struct HalfToReal<T>(RealPlan<T>);
 
-impl<T: FftNum> HalfToReal<T> {
+impl<T: FftReal> HalfToReal<T> {
     pub(super) fn new(n: usize) -> HalfToReal<T> {
         HalfToReal(RealPlan::new(n, FftDirection::Inverse))
     }
@@ -237,7 +238,7 @@ impl<T: FftNum> HalfToReal<T> {
     }
 }
 
-impl<T: FftNum> Transform for HalfToReal<T> {
+impl<T: FftReal> Transform for HalfToReal<T> {
     type In = Complex<T>;
     type Out = T;
     type Real = T;

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use cuprous_core::routine::{FftKind, FftScale};
 use cuprous_core::{DType, Layout, Result};
+use cuprous_numerics::FftReal;
 use num_complex::Complex;
-use rustfft::{FftDirection, FftNum, FftPlanner};
+use rustfft::FftDirection;
 
 use self::lines::{HalfToReal, RealToFull, RealToHalf, Transform};
 use crate::alloc::Block;
@@ -114,7 +115,7 @@ pub(crate) unsafe fn fft(kind: FftKind, axis: usize, rank: usize, scale: FftScal
 
 /// Transforms along each of the axes. The axis with half a spectrum comes first in the forward direction and last in
 /// the backward direction.
-unsafe fn transform_axes<T: FftNum>(
+unsafe fn transform_axes<T: FftReal>(
     kind: FftKind,
     axis: usize,
     rank: usize,
@@ -153,7 +154,7 @@ unsafe fn transform_axes<T: FftNum>(
 ///
 /// # Safety
 /// The arrays have the elements of their shapes, and the shapes fit the kind.
-unsafe fn transform_axis<T: FftNum>(
+unsafe fn transform_axis<T: FftReal>(
     kind: FftKind,
     axis: usize,
     factor: Option<T>,
@@ -166,7 +167,7 @@ unsafe fn transform_axis<T: FftNum>(
     let lines = Lines { above, below, n, from: reads[axis] as usize, to: writes[axis] as usize };
     let dtype = if size_of::<T>() == 4 { DType::F32 } else { DType::F64 };
     let key = (kind, dtype, n);
-    let complex = |direction| cached_plan(key, || FftPlanner::<T>::new().plan_fft(n, direction));
+    let complex = |direction| cached_plan(key, || T::plan(n, direction));
     // SAFETY: by this function's contract.
     unsafe {
         match kind {
@@ -313,7 +314,7 @@ mod tests {
 
     #[test]
     fn plans_are_bounded() {
-        let make = |n: usize| FftPlanner::<f32>::new().plan_fft_forward(n);
+        let make = |n: usize| f32::plan(n, FftDirection::Forward);
         for n in 1..200 {
             assert_eq!(cached_plan((FftKind::Forward, DType::F32, n), || make(n)).len(), n);
         }

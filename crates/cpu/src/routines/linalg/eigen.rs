@@ -1,29 +1,13 @@
 //! Iterative decompositions: singular values and eigenvalues.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use cuprous_core::{Result, Vectors};
-use faer::Spec;
+use cuprous_numerics::Eigen;
 use faer::diag::DiagMut;
-use faer::linalg::evd::{self, ComputeEigenvectors, SelfAdjointEvdParams};
-use faer::linalg::svd::{self, ComputeSvdVectors};
-use faer::traits::RealField;
+use faer::linalg::svd::ComputeSvdVectors;
 use num_complex::Complex;
 
 use super::number::{Number, make_diagonal_real, rescaled, scaled, scaled_triangle};
 use super::{Job, MatrixPtr, matrix, transfer};
-
-/// Size from which on a tridiagonal or bidiagonal matrix is solved by divide and conquer.
-const MIN_DIVIDE_AND_CONQUER: usize = 64;
-
-fn compute_vectors(vectors: bool) -> ComputeEigenvectors {
-    if vectors { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No }
-}
-
-/// Returns true if an iteration converges. A panic in the library counts as a failure to converge.
-fn converged<E>(iteration: impl FnOnce() -> std::result::Result<(), E>) -> bool {
-    matches!(catch_unwind(AssertUnwindSafe(iteration)), Ok(Ok(())))
-}
 
 /// Computes A = U S Vᴴ.
 pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
@@ -35,9 +19,7 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
         Vectors::Full => (ComputeSvdVectors::Full, m, n),
     };
     let wants = vectors != Vectors::No;
-    let mut parameters = Spec::<svd::SvdParams, T>::default();
-    parameters.recursion_threshold = MIN_DIVIDE_AND_CONQUER;
-    let stack = |par| svd::svd_scratch::<T>(m, n, compute, compute, par, parameters);
+    let stack = |par| T::svd_scratch(m, n, compute, par);
     job.each(m * n + m * columns, stack, |index, space, stack, par| {
         let (a, u) = space.split_at_mut(m * n);
         job.load(index, a);
@@ -48,17 +30,14 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
         let v = job.result(2, index);
         u.fill(T::from_real(0.0));
         v.fill(T::from_real(0.0));
-        let ok = converged(|| {
-            svd::svd(
-                matrix(a, m, n).as_ref(),
-                DiagMut::from_slice_mut(values),
-                wants.then(|| matrix(u, m, columns)),
-                wants.then(|| matrix(v, n, rows)),
-                par,
-                stack,
-                parameters,
-            )
-        });
+        let ok = T::svd(
+            matrix(a, m, n).as_ref(),
+            DiagMut::from_slice_mut(values),
+            wants.then(|| matrix(u, m, columns)),
+            wants.then(|| matrix(v, n, rows)),
+            par,
+            stack,
+        );
         if !ok || values.iter().any(|s| s.magnitude().is_nan()) {
             return false;
         }
@@ -75,9 +54,7 @@ pub(super) fn svd<T: Number>(job: &Job<T, T>, vectors: Vectors) -> Result<()> {
 pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) -> Result<()> {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
-    let mut parameters = Spec::<SelfAdjointEvdParams, T>::default();
-    parameters.recursion_threshold = MIN_DIVIDE_AND_CONQUER;
-    let stack = |par| evd::self_adjoint_evd_scratch::<T>(n, compute_vectors(vectors), par, parameters);
+    let stack = |par| T::hermitian_scratch(n, vectors, par);
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         let from = job.a.source(index);
@@ -96,16 +73,13 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
             job.result(1, index).fill(T::from_real(f64::NAN));
             return true;
         };
-        let ok = converged(|| {
-            evd::self_adjoint_evd(
-                matrix(a, n, n).as_ref(),
-                DiagMut::from_slice_mut(values),
-                vectors.then(|| matrix(v, n, n)),
-                par,
-                stack,
-                parameters,
-            )
-        });
+        let ok = T::hermitian(
+            matrix(a, n, n).as_ref(),
+            DiagMut::from_slice_mut(values),
+            vectors.then(|| matrix(v, n, n)),
+            par,
+            stack,
+        );
         if !ok || values.iter().any(|w| w.magnitude().is_nan()) {
             return false;
         }
@@ -120,14 +94,13 @@ pub(super) fn hermitian<T: Number>(job: &Job<T, T>, upper: bool, vectors: bool) 
 }
 
 /// Computes A V = V diag(w) for complex A.
-pub(super) fn general<R: RealField + Number>(job: &Job<Complex<R>, Complex<R>>, vectors: bool) -> Result<()>
+pub(super) fn general<R: Eigen + Number>(job: &Job<Complex<R>, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
 {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
-    let no = ComputeEigenvectors::No;
-    let stack = |par| evd::evd_scratch::<Complex<R>>(n, no, compute_vectors(vectors), par, Default::default());
+    let stack = |par| R::complex_scratch(n, vectors, par);
     job.each(n * n + size, stack, |index, space, stack, par| {
         let (a, v) = space.split_at_mut(n * n);
         job.load(index, a);
@@ -135,17 +108,13 @@ where
         let values = job.result(0, index);
         values.fill(Complex::from_real(f64::NAN));
         let ok = n == 1 && one_by_one(a[0], values, v)
-            || converged(|| {
-                evd::evd_cplx(
-                    matrix(a, n, n).as_ref(),
-                    DiagMut::from_slice_mut(values),
-                    None,
-                    vectors.then(|| matrix(v, n, n)),
-                    par,
-                    stack,
-                    Default::default(),
-                )
-            });
+            || R::complex(
+                matrix(a, n, n).as_ref(),
+                DiagMut::from_slice_mut(values),
+                vectors.then(|| matrix(v, n, n)),
+                par,
+                stack,
+            );
         if !ok || values.iter().any(|w| w.magnitude().is_nan()) {
             return false;
         }
@@ -169,14 +138,13 @@ fn one_by_one<T: Number>(a: T, values: &mut [T], v: &mut [T]) -> bool {
 }
 
 /// Does the same as [`general`] for real A. Complex eigenvalues come in conjugate pairs.
-pub(super) fn general_real<R: RealField + Number>(job: &Job<R, Complex<R>>, vectors: bool) -> Result<()>
+pub(super) fn general_real<R: Eigen + Number>(job: &Job<R, Complex<R>>, vectors: bool) -> Result<()>
 where
     Complex<R>: Number,
 {
     let n = job.n;
     let size = if vectors { n * n } else { 0 };
-    let no = ComputeEigenvectors::No;
-    let stack = |par| evd::evd_scratch::<R>(n, no, compute_vectors(vectors), par, Default::default());
+    let stack = |par| R::real_scratch(n, vectors, par);
     job.each(n * n + size + 2 * n, stack, |index, space, stack, par| {
         let (a, rest) = space.split_at_mut(n * n);
         let (v, parts) = rest.split_at_mut(size);
@@ -186,18 +154,14 @@ where
         re.fill(R::from_real(f64::NAN));
         im.fill(R::from_real(0.0));
         let ok = n == 1 && one_by_one(a[0], re, v)
-            || converged(|| {
-                evd::evd_real(
-                    matrix(a, n, n).as_ref(),
-                    DiagMut::from_slice_mut(re),
-                    DiagMut::from_slice_mut(im),
-                    None,
-                    vectors.then(|| matrix(v, n, n)),
-                    par,
-                    stack,
-                    Default::default(),
-                )
-            });
+            || R::real(
+                matrix(a, n, n).as_ref(),
+                DiagMut::from_slice_mut(re),
+                DiagMut::from_slice_mut(im),
+                vectors.then(|| matrix(v, n, n)),
+                par,
+                stack,
+            );
         if !ok || re.iter().chain(im.iter()).any(|w| w.magnitude().is_nan()) {
             return false;
         }

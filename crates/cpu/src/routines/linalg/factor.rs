@@ -1,12 +1,8 @@
 //! Direct decompositions: Cholesky, LU, QR.
 
 use cuprous_core::{QrMode, Result};
-use faer::dyn_stack::{MemStack, StackReq};
-use faer::linalg::cholesky::llt::factor as llt;
-use faer::linalg::householder;
-use faer::linalg::lu::partial_pivoting::{factor as lu, solve as lu_solve};
-use faer::linalg::qr::no_pivoting::factor as qr;
-use faer::{Conj, MatMut, Par, Spec};
+use faer::MatMut;
+use faer::dyn_stack::MemStack;
 
 use super::number::{Number, make_diagonal_real};
 use super::{Job, MatrixPtr, copy_rows, matrix, transfer};
@@ -22,11 +18,8 @@ const MIN_BY_ROWS: usize = 256;
 pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     let n = job.n;
     let transposed = !upper && n < MIN_BY_ROWS;
-    let mut parameters = Spec::<llt::LltParams, T>::default();
-    if !upper && !transposed {
-        parameters.recursion_threshold = 32; // smaller blocks are factored element by element
-    }
-    let stack = |par| llt::cholesky_in_place_scratch::<T>(n, par, parameters);
+    let leaf = (!upper && !transposed).then_some(32);
+    let stack = |par| T::cholesky_scratch(n, leaf, par);
     job.each(if transposed { n * n } else { 0 }, stack, |index, space, stack, par| {
         let out = job.result(0, index);
         let triangle = |i: usize| if upper { i..n } else { 0..i + 1 };
@@ -38,9 +31,7 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
             out.fill(T::from_real(f64::NAN));
             return true;
         }
-        let factored = |a: MatMut<'_, T>, stack: &mut MemStack| {
-            llt::cholesky_in_place(a, Default::default(), par, stack, parameters).is_ok()
-        };
+        let factored = |a: MatMut<'_, T>, stack: &mut MemStack| T::cholesky(a, leaf, par, stack);
         let ok = if upper {
             factored(matrix(out, n, n), stack)
         } else if transposed {
@@ -62,34 +53,24 @@ pub(super) fn cholesky<T: Number>(job: &Job<T, T>, upper: bool) -> Result<()> {
     })
 }
 
-/// Returns the stack that LU needs.
-fn lu_stack<T: Number>(n: usize, k: usize, par: Par) -> StackReq {
-    StackReq::any_of(&[
-        lu::lu_in_place_scratch::<usize, T>(n, n, par, Default::default()),
-        lu_solve::solve_in_place_scratch::<usize, T>(n, k, par),
-    ])
-}
-
 /// Solves A X = B by LU with partial pivoting.
 pub(super) fn solve<T: Number>(job: &Job<T, T>) -> Result<()> {
     let (n, k) = (job.n, job.k);
     let Some(b) = &job.b else { return Ok(()) };
     job.each(
         n * n + n * k,
-        |par| lu_stack::<T>(n, k, par),
+        |par| T::lu_scratch(n, k, par),
         |index, space, stack, par| {
             let (a, x) = space.split_at_mut(n * n);
             job.load(index, a);
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
-            let parameters = Default::default();
-            let (_, order) = lu::lu_in_place(matrix(a, n, n), &mut forward, &mut backward, par, stack, parameters);
+            let (_, order) = T::lu(matrix(a, n, n), &mut forward, &mut backward, par, stack);
             if (0..n).any(|i| a[i * n + i].magnitude() == 0.0) {
                 return false;
             }
             // SAFETY: the operand is in memory, and the scratch has n · k elements.
             unsafe { transfer(n, k, b.source(index), MatrixPtr::columns(x, n), |v| v) };
-            let lu = matrix(a, n, n);
-            lu_solve::solve_in_place_with_conj(lu.as_ref(), lu.as_ref(), order, Conj::No, matrix(x, n, k), par, stack);
+            T::lu_solve(matrix(a, n, n).as_ref(), order, matrix(x, n, k), par, stack);
             let to = MatrixPtr::rows(job.result(0, index).as_mut_ptr(), k);
             // SAFETY: the scratch and the result have n · k elements.
             unsafe { transfer(n, k, MatrixPtr::columns(x, n), to, |v| v) };
@@ -103,13 +84,12 @@ pub(super) fn slogdet<T: Number>(job: &Job<T, T>) -> Result<()> {
     let n = job.n;
     job.each(
         n * n,
-        |par| lu_stack::<T>(n, 0, par),
+        |par| T::lu_scratch(n, 0, par),
         |index, space, stack, par| {
             job.load(index, space);
             let (mut forward, mut backward) = (vec![0usize; n], vec![0usize; n]);
-            let parameters = Default::default();
-            let (info, _) = lu::lu_in_place(matrix(space, n, n), &mut forward, &mut backward, par, stack, parameters);
-            let mut sign = T::from_real(if info.transposition_count % 2 == 1 { -1.0 } else { 1.0 });
+            let (transpositions, _) = T::lu(matrix(space, n, n), &mut forward, &mut backward, par, stack);
+            let mut sign = T::from_real(if transpositions % 2 == 1 { -1.0 } else { 1.0 });
             let mut logarithm = 0.0;
             for i in 0..n {
                 let (re, im) = space[i * n + i].parts();
@@ -136,22 +116,17 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
     let (m, n) = (job.m, job.n);
     let least = m.min(n);
     // Single reflections need no matrix products.
-    let block = if m * n <= SMALL_QR { 1 } else { qr::recommended_block_size::<T>(m, n) };
+    let block = if m * n <= SMALL_QR { 1 } else { T::qr_block(m, n) };
     // Number of columns of Q and rows of R.
     let width = if mode == QrMode::Complete { m } else { least };
     let wants_q = matches!(mode, QrMode::Reduced | QrMode::Complete);
     let q_room = if wants_q { m * width } else { 0 };
-    let stack = |par| {
-        StackReq::any_of(&[
-            qr::qr_in_place_scratch::<T>(m, n, block, par, Default::default()),
-            householder::apply_block_householder_on_the_left_in_place_scratch::<T>(m, block, width),
-        ])
-    };
+    let stack = |par| T::qr_scratch(m, n, block, width, par);
     job.each(m * n + block * least + q_room, stack, |index, space, stack, par| {
         let (a, rest) = space.split_at_mut(m * n);
         let (factors, q) = rest.split_at_mut(block * least);
         job.load(index, a);
-        qr::qr_in_place(matrix(a, m, n), matrix(factors, block, least), par, stack, Default::default());
+        T::qr(matrix(a, m, n), matrix(factors, block, least), par, stack);
         if mode == QrMode::Raw {
             job.result(0, index).copy_from_slice(a);
             for (j, tau) in job.result(1, index).iter_mut().enumerate() {
@@ -174,10 +149,9 @@ pub(super) fn qr<T: Number>(job: &Job<T, T>, mode: QrMode) -> Result<()> {
             // From the last block on: the part that it does not change is still the identity.
             for first in (0..least).step_by(block).rev() {
                 let end = least.min(first + block);
-                householder::apply_block_householder_on_the_left_in_place_with_conj(
+                T::reflect(
                     basis.as_ref().get(first.., first..end),
                     factors.as_ref().get(..end - first, first..end),
-                    Conj::No,
                     whole.as_mut().get_mut(first.., first..),
                     par,
                     stack,

@@ -1,9 +1,9 @@
 //! Operations on elements that decompositions need beyond faer's arithmetic.
 
-use faer::traits::ComplexField;
+use cuprous_numerics::Decompose;
 use num_complex::Complex;
 
-pub(super) trait Number: ComplexField + Copy + Send + Sync {
+pub(super) trait Number: Decompose + Send + Sync {
     /// Range of the largest element in which squares neither overflow nor underflow.
     const SAFE: (f64, f64);
     fn from_real(x: f64) -> Self;

@@ -7,8 +7,9 @@ use std::ffi::{c_int, c_longlong, c_void};
 use std::sync::Arc;
 
 use cuprous_cuda_sys::cufft::{cudaDataType_t, cudaStream_t, cufftHandle, cufftResult};
+use cuprous_numerics::FftReal as _;
 use num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftDirection};
 
 use super::number::{Element, Field, Type, read, with_element, write as store};
 use super::{Status, address, ensure, extent, objects, scribble, status, submit, write};
@@ -269,8 +270,8 @@ pub unsafe extern "C" fn cufftXtMakePlanMany(
         let batch = extent(batch)?;
         let input = Side::new(input, extents(Kind::Half), &reads, input_step, input_distance, batch)?;
         let output = Side::new(output, extents(Kind::Real), &writes, output_step, output_distance, batch)?;
-        let mut planner = FftPlanner::new();
-        let axes = points.iter().map(|&n| [planner.plan_fft_forward(n), planner.plan_fft_inverse(n)]).collect();
+        let both = [FftDirection::Forward, FftDirection::Inverse];
+        let axes = points.iter().map(|&n| both.map(|direction| f64::plan(n, direction))).collect();
         let elements = batch * half.iter().product::<usize>();
         let transform = Transform { kind, work_bytes: elements * output.element.complex().size(), input, output, axes };
         // SAFETY: by the caller's contract.

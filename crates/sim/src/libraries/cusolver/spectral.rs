@@ -1,6 +1,10 @@
 //! Eigenvalues and singular values by faer.
 
-use faer::{Mat, MatRef, Par, Side};
+use cuprous_numerics::{Decompose, Eigen};
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::svd::ComputeSvdVectors;
+use faer::{Mat, MatRef, Par};
 use num_complex::Complex;
 
 use super::super::number::{Element, Field, write};
@@ -29,7 +33,6 @@ pub(super) unsafe fn hermitian<T: Element, R: Element<Wide = f64>>(
     vectors: bool,
     values: usize,
 ) -> i32 {
-    faer::set_global_parallelism(Par::Seq);
     let n = matrix.rows;
     // SAFETY: by the caller's contract.
     let stored = unsafe { matrix.load::<T>() };
@@ -43,12 +46,20 @@ pub(super) unsafe fn hermitian<T: Element, R: Element<Wide = f64>>(
     if !is_finite(a.as_ref()) {
         return NOT_CONVERGED;
     }
-    let Ok(decomposition) = a.self_adjoint_eigen(Side::Lower) else { return NOT_CONVERGED };
+    let (mut w, mut v) = (vec![T::Wide::from_real(0.0); n], Mat::zeros(n, if vectors { n } else { 0 }));
+    let wanted = vectors.then(|| v.as_mut());
+    let scratch = T::Wide::hermitian_scratch(n, vectors, Par::Seq);
+    let found = with_stack(scratch, |stack| {
+        T::Wide::hermitian(a.as_ref(), DiagMut::from_slice_mut(&mut w), wanted, Par::Seq, stack)
+    });
+    if !found {
+        return NOT_CONVERGED;
+    }
     // SAFETY: by the caller's contract.
     unsafe {
-        store_real::<R>(values, decomposition.S().column_vector().iter().map(|x| x.parts().0));
+        store_real::<R>(values, w.iter().map(|x| x.parts().0));
         if vectors {
-            matrix.store::<T>(decomposition.U());
+            matrix.store::<T>(v.as_ref());
         }
     }
     0
@@ -66,7 +77,6 @@ pub(super) unsafe fn singular<T: Element, R: Element<Wide = f64>>(
     right: Option<Matrix>,
     adjoint: bool,
 ) -> i32 {
-    faer::set_global_parallelism(Par::Seq);
     // SAFETY: by the caller's contract.
     let a = unsafe { matrix.load::<T>() };
     // SAFETY: by the caller's contract.
@@ -77,17 +87,27 @@ pub(super) unsafe fn singular<T: Element, R: Element<Wide = f64>>(
     let width = matrix.rows.min(matrix.columns);
     let count = |m: Matrix| if adjoint { m.rows } else { m.columns };
     let full = left.is_some_and(|m| m.columns > width) || right.is_some_and(|m| count(m) > width);
-    let Ok(svd) = (if full { a.svd() } else { a.thin_svd() }) else { return NOT_CONVERGED };
+    let (m, n) = (matrix.rows, matrix.columns);
+    let compute = if full { ComputeSvdVectors::Full } else { ComputeSvdVectors::Thin };
+    let mut s = vec![T::Wide::from_real(0.0); width];
+    let mut u = Mat::zeros(m, if full { m } else { width });
+    let mut v = Mat::zeros(n, if full { n } else { width });
+    let found = with_stack(T::Wide::svd_scratch(m, n, compute, Par::Seq), |stack| {
+        let values = DiagMut::from_slice_mut(&mut s);
+        T::Wide::svd(a.as_ref(), values, Some(u.as_mut()), Some(v.as_mut()), Par::Seq, stack)
+    });
+    if !found {
+        return NOT_CONVERGED;
+    }
     // SAFETY: by the caller's contract.
     unsafe {
-        store_real::<R>(values, svd.S().column_vector().iter().map(|x| x.parts().0));
+        store_real::<R>(values, s.iter().map(|x| x.parts().0));
         if let Some(left) = left {
-            left.store::<T>(svd.U());
+            left.store::<T>(u.as_ref());
         }
         if let Some(right) = right {
-            let v = svd.V();
             let adjoint_v = Mat::from_fn(v.ncols(), v.nrows(), |i, j| v[(j, i)].conjugate());
-            right.store::<T>(if adjoint { adjoint_v.as_ref() } else { v });
+            right.store::<T>(if adjoint { adjoint_v.as_ref() } else { v.as_ref() });
         }
     }
     0
@@ -109,20 +129,31 @@ macro_rules! general {
     ($($t:ty)*) => {$(
         impl General for $t {
             fn decompose(a: &Mat<f64>) -> Option<Pairs> {
-                let found = a.eigen().ok()?;
-                let mut values: Vec<Complex<f64>> = found.S().column_vector().iter().copied().collect();
-                let mut vectors = found.U().to_owned();
+                let n = a.nrows();
+                let (mut re, mut im, mut v) = (vec![0.0; n], vec![0.0; n], Mat::zeros(n, n));
+                let found = with_stack(f64::real_scratch(n, true, Par::Seq), |stack| {
+                    let [re, im] = [&mut re, &mut im].map(|part| DiagMut::from_slice_mut(part));
+                    f64::real(a.as_ref(), re, im, Some(v.as_mut()), Par::Seq, stack)
+                });
+                let mut values: Vec<Complex<f64>> = re.iter().zip(&im).map(|(&re, &im)| Complex::new(re, im)).collect();
+                let mut vectors = Mat::from_fn(n, n, |i, j| Complex::new(v[(i, j)], 0.0));
                 // Conjugate pairs start with the positive imaginary part.
                 let mut j = 0;
-                while j < values.len() {
-                    let paired = values[j].im != 0.0 && j + 1 < values.len();
-                    if paired && values[j].im < 0.0 {
-                        values.swap(j, j + 1);
-                        vectors.col_as_slice_mut(j).iter_mut().for_each(|x| *x = x.conj());
+                while j < n {
+                    let paired = values[j].im != 0.0 && j + 1 < n;
+                    if paired {
+                        let sign = values[j].im.signum();
+                        for i in 0..n {
+                            vectors[(i, j)] = Complex::new(v[(i, j)], sign * v[(i, j + 1)]);
+                            vectors[(i, j + 1)] = vectors[(i, j)].conj();
+                        }
+                        if sign < 0.0 {
+                            values.swap(j, j + 1);
+                        }
                     }
                     j += if paired { 2 } else { 1 };
                 }
-                Some((values, vectors))
+                found.then_some((values, vectors))
             }
 
             /// A pair has a column of real parts and one of imaginary parts.
@@ -135,8 +166,12 @@ macro_rules! general {
 
         impl General for Complex<$t> {
             fn decompose(a: &Mat<Complex<f64>>) -> Option<Pairs> {
-                let found = a.eigen().ok()?;
-                Some((found.S().column_vector().iter().copied().collect(), found.U().to_owned()))
+                let n = a.nrows();
+                let (mut values, mut v) = (vec![Complex::default(); n], Mat::zeros(n, n));
+                let found = with_stack(f64::complex_scratch(n, true, Par::Seq), |stack| {
+                    f64::complex(a.as_ref(), DiagMut::from_slice_mut(&mut values), Some(v.as_mut()), Par::Seq, stack)
+                });
+                found.then_some((values, v))
             }
 
             fn columns(_: &[Complex<f64>], vectors: &Mat<Complex<f64>>) -> Mat<Complex<f64>> {
@@ -157,7 +192,6 @@ pub(super) unsafe fn general<T: General, C: Element<Wide = Complex<f64>>>(
     values: usize,
     right: Option<Matrix>,
 ) -> i32 {
-    faer::set_global_parallelism(Par::Seq);
     // SAFETY: by the caller's contract.
     let a = unsafe { matrix.load::<T>() };
     // SAFETY: by the caller's contract.
@@ -194,6 +228,11 @@ fn normalize(v: &mut [Complex<f64>]) {
         let phase = if largest.im == 0.0 { Complex::new(1.0, 0.0) } else { largest.conj() / largest.norm() };
         v.iter_mut().for_each(|x| *x = *x * phase / length);
     }
+}
+
+/// Calls a function with the memory that it requests.
+fn with_stack<R>(request: StackReq, call: impl FnOnce(&mut MemStack) -> R) -> R {
+    call(MemStack::new(&mut MemBuffer::new(request)))
 }
 
 fn is_finite<W: Field>(a: MatRef<'_, W>) -> bool {
