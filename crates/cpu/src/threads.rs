@@ -2,6 +2,7 @@
 //! parent's pool would wait forever. A child therefore gets its own pool.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Mutex, Once};
@@ -139,6 +140,42 @@ impl TaskGroup {
 /// Runs `task(0)`, …, `task(tasks - 1)` in any order, on this thread and those of the pool. A thread outside the pool
 /// starts at once instead of waiting for a thread of the pool to wake. Interrupts take effect between tasks.
 pub(crate) fn parallel_for(tasks: usize, task: impl Fn(usize) + Sync) {
+    run_all(tasks, &task);
+}
+
+/// Returns the results of `task(0)`, …, `task(tasks - 1)`, computed as by [`parallel_for`].
+pub(crate) fn parallel_map<R: Send>(tasks: usize, task: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let mut results: Vec<Option<R>> = (0..tasks).map(|_| None).collect();
+    let filled = parallel_parts(&mut results, 1, |t, result| {
+        result[0] = Some(task(t));
+        Ok::<(), Infallible>(())
+    });
+    filled.map_or_else(|never| match never {}, |()| results.into_iter().flatten().collect())
+}
+
+/// Calls `task(first, part)` for parts of `len` elements and the index of their first one, as by [`parallel_for`].
+///
+/// # Errors
+/// One of a task.
+pub(crate) fn parallel_parts<T: Send, E: Send>(
+    all: &mut [T],
+    len: usize,
+    task: impl Fn(usize, &mut [T]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let (base, total, failed) = (SharedPtr(all.as_mut_ptr() as *mut u8), all.len(), Mutex::new(None));
+    parallel_for(total.div_ceil(len), |p| {
+        let first = p * len;
+        // SAFETY: the parts lie within the slice and do not overlap.
+        let part = unsafe { std::slice::from_raw_parts_mut((base.at(0) as *mut T).add(first), len.min(total - first)) };
+        if let Err(error) = task(first, part) {
+            *failed.lock().unwrap_or_else(|e| e.into_inner()) = Some(error);
+        }
+    });
+    failed.into_inner().unwrap_or_else(|e| e.into_inner()).map_or(Ok(()), Err)
+}
+
+/// Does what [`parallel_for`] does. It is compiled once for all tasks.
+fn run_all(tasks: usize, task: &(dyn Fn(usize) + Sync)) {
     let helpers = rayon::current_num_threads().min(tasks).saturating_sub(1);
     let token = Token::current();
     if helpers == 0 {
@@ -153,7 +190,6 @@ pub(crate) fn parallel_for(tasks: usize, task: impl Fn(usize) + Sync) {
             token.within(|| task(t))
         });
     }
-    let task: &(dyn Fn(usize) + Sync) = &task;
     // SAFETY: only the lifetime changes; the group is closed before this function returns (see `TaskGroup`).
     let task: *const (dyn Fn(usize) + Sync) = unsafe { std::mem::transmute(task) };
     let group = Arc::new(TaskGroup {

@@ -1,9 +1,7 @@
 //! Stable radix sort of words by 11-bit digits, least significant first. Parts of a row are counted and moved in
 //! parallel. Digits that are the same everywhere are skipped.
 
-use rayon::prelude::*;
-
-use crate::threads::SharedPtr;
+use crate::threads::{SharedPtr, parallel_for, parallel_map};
 
 const BITS: u32 = 11;
 const BINS: usize = 1 << BITS;
@@ -39,7 +37,7 @@ pub(crate) fn sort<I: Item>(a: &mut [I], b: &mut [I], zero: Option<u64>) {
     let (n, first) = (a.len(), a.first().map_or(0, |i| i.bits()));
     let part = n.div_ceil(rayon::current_num_threads().max(1)).max(PART);
     let differs = |part: &[I]| part.iter().fold(0, |d, i| d | (i.bits() ^ first));
-    let differing = if n > PART { a.par_chunks(PART).map(differs).reduce(|| 0, |x, y| x | y) } else { differs(a) };
+    let differing = parallel_map(n.div_ceil(PART), |p| differs(chunk(a, PART, p))).into_iter().fold(0, |x, y| x | y);
     let (mut from, mut to) = (a, b);
     let mut moved = false;
     for shift in (0..64).step_by(BITS as usize) {
@@ -68,8 +66,8 @@ fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> us
         part.iter().for_each(|i| counts[digit(i)] += 1);
         counts
     };
-    let mut places: Vec<Vec<usize>> =
-        if from.len() > part { from.par_chunks(part).map(count).collect() } else { vec![count(from)] };
+    let parts = from.len().div_ceil(part);
+    let mut places = parallel_map(parts, |p| count(chunk(from, part, p)));
     let mut next = 0;
     for bin in 0..BINS {
         for counts in &mut places {
@@ -77,17 +75,18 @@ fn pass<I: Item>(from: &[I], to: &mut [I], part: usize, digit: impl Fn(&I) -> us
         }
     }
     let at = SharedPtr(to.as_mut_ptr() as *mut u8);
-    let scatter = |(part, places): (&[I], &mut Vec<usize>)| {
-        for i in part {
+    parallel_for(parts, |p| {
+        let mut places = places[p].clone();
+        for i in chunk(from, part, p) {
             let place = &mut places[digit(i)];
             // SAFETY: every element has its own index, and there are as many as in `from` and `to`.
             unsafe { *(at.at(0) as *mut I).add(*place) = *i };
             *place += 1;
         }
-    };
-    if from.len() > part {
-        from.par_chunks(part).zip(places.par_iter_mut()).for_each(scatter);
-    } else {
-        scatter((from, &mut places[0]));
-    }
+    });
+}
+
+/// Returns part `p` of parts of `len` elements.
+fn chunk<T>(all: &[T], len: usize, p: usize) -> &[T] {
+    &all[p * len..all.len().min((p + 1) * len)]
 }

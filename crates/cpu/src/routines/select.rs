@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 
 use cuprous_core::{DType, Result};
-use rayon::prelude::*;
 
-use super::sort::{Key, by_key};
+use super::sort::{Key, by_key, sort_indices};
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
-use crate::threads::SharedPtr;
+use crate::threads::{SharedPtr, parallel_for, parallel_map};
 
 /// Minimum number of elements that one thread inspects.
 const PART: usize = 1 << 16;
@@ -22,7 +21,7 @@ fn rows(a: View) -> (usize, usize) {
 /// Runs `row` for each number below `rows`, in parallel if there is enough work.
 fn each_row(rows: usize, n: usize, row: impl Fn(usize) + Sync + Send) {
     if rows > 1 && (rows * n) as i64 >= PARALLEL {
-        (0..rows).into_par_iter().for_each(row);
+        parallel_for(rows, row);
     } else {
         (0..rows).for_each(row);
     }
@@ -151,16 +150,19 @@ fn topk_rows<T: Key>(largest: bool, from: SharedPtr, to: SharedPtr, rows: usize,
         // Each part provides its own first elements, from which those of the row are chosen.
         let part = PART.max(4 * k);
         let pairs: Vec<(T, usize)> = if n >= 2 * part {
-            keys.par_chunks(part).enumerate().flat_map_iter(|(i, keys)| first(with_indices(keys, i * part))).collect()
+            let one = |p: usize| first(with_indices(&keys[p * part..n.min((p + 1) * part)], p * part));
+            parallel_map(n.div_ceil(part), one).concat()
         } else {
             with_indices(keys, 0)
         };
         let mut pairs = first(pairs);
         if k >= PART {
-            pairs.par_sort_unstable_by(order)
+            out.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
+            sort_indices(out, &|a, b| order(&pairs[a], &pairs[b]));
+            out.iter_mut().for_each(|to| *to = pairs[*to as usize].1 as i64);
         } else {
-            pairs.sort_unstable_by(order)
+            pairs.sort_unstable_by(order);
+            out.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
         }
-        out.iter_mut().zip(pairs).for_each(|(to, (_, i))| *to = i as i64);
     });
 }

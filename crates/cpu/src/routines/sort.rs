@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::radix::{self, Item};
 use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
-use crate::threads::SharedPtr;
+use crate::threads::{SharedPtr, parallel_parts};
 
 /// Rows at least this long are sorted by several threads.
 const MIN_PARALLEL_ROW: usize = 1 << 16;
@@ -30,6 +30,25 @@ pub(crate) trait Key: Copy + Send + Sync {
     fn of_word(word: Self::Word) -> Self;
     /// Returns a word that equal keys share, and that all NaN share.
     fn equal_word(self) -> Self::Word;
+    /// Sorts a long row of keys without words by several threads.
+    fn sort_long(_row: &mut [Self]) {
+        unreachable!("keys with words are sorted by these")
+    }
+    /// Sorts many keys without words and their indices, by several threads.
+    fn sort_long_pairs(_pairs: &mut [(Self, u32)]) {
+        unreachable!("keys with words are sorted by these")
+    }
+}
+
+/// Compares keys and then their indices.
+#[inline(always)]
+fn pair_order<T: Key>(a: &(T, u32), b: &(T, u32)) -> Ordering {
+    a.0.order(&b.0).then(a.1.cmp(&b.1))
+}
+
+/// Sorts indices by an order, with several threads. It is compiled once for all keys.
+pub(crate) fn sort_indices(indices: &mut [i64], order: &(dyn Fn(usize, usize) -> Ordering + Sync)) {
+    indices.par_sort_by(|&a, &b| order(a as usize, b as usize));
 }
 
 macro_rules! int_key {
@@ -116,6 +135,12 @@ impl<T: PartialOrd + Copy + Send + Sync> Key for [T; 2] {
             _ => float_order(&self[0], &o[0]).then_with(|| float_order(&self[1], &o[1])),
         })
     }
+    fn sort_long(row: &mut [Self]) {
+        row.par_sort_by(Self::order);
+    }
+    fn sort_long_pairs(pairs: &mut [(Self, u32)]) {
+        pairs.par_sort_unstable_by(pair_order);
+    }
 }
 
 /// Calls `$f::<T>(…)` with the key type of a dtype.
@@ -178,24 +203,39 @@ fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
         all.chunks_mut(n).try_for_each(|row| match T::ZERO {
             Some(zero) => radix_sort(row, zero),
             None => {
-                row.par_sort_by(T::order);
+                T::sort_long(row);
                 Ok(())
             }
         })
     } else if all.len() as i64 >= PARALLEL {
-        all.par_chunks_mut(n).try_for_each(one)
+        parallel_parts(all, n, |_, row| one(row))
     } else {
         all.chunks_mut(n.max(1)).try_for_each(one)
     }
 }
 
+/// Fills an empty vector that has room with what `make` returns for the index and the value of each key.
+fn fill<K: Copy + Sync, T: Send>(to: &mut Vec<T>, keys: &[K], make: impl Fn(usize, K) -> T + Sync) {
+    let room = &mut to.spare_capacity_mut()[..keys.len()];
+    let _never_fails: Result<()> = parallel_parts(room, MIN_PARALLEL_ROW, |first, part| {
+        for (i, (to, key)) in part.iter_mut().zip(&keys[first..]).enumerate() {
+            to.write(make(first + i, *key));
+        }
+        Ok(())
+    });
+    // SAFETY: the elements are written.
+    unsafe { to.set_len(keys.len()) };
+}
+
 fn radix_sort<T: Key>(row: &mut [T], zero: Option<u64>) -> Result<()> {
     let (mut words, mut buffer) = (try_with_capacity::<T::Word>(row.len())?, try_with_capacity(row.len())?);
-    words.par_extend(row.par_iter().with_min_len(MIN_PARALLEL_ROW).map(|k| k.word()));
+    fill(&mut words, row, |_, key| key.word());
     buffer.resize(row.len(), T::Word::default());
     radix::sort(&mut words, &mut buffer, zero);
-    row.par_iter_mut().zip(&words).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, word)| *to = T::of_word(*word));
-    Ok(())
+    parallel_parts(row, MIN_PARALLEL_ROW, |first, part| {
+        part.iter_mut().zip(&words[first..]).for_each(|(to, word)| *to = T::of_word(*word));
+        Ok(())
+    })
 }
 
 /// # Safety
@@ -210,13 +250,13 @@ pub(crate) unsafe fn argsort(a: View, out: View) -> Result<()> {
 
 fn radix_argsort<T: Key>(row: &mut [i64], keys: &[T]) -> Result<()> {
     let (mut pairs, mut buffer) = (try_with_capacity::<(T::Word, u32)>(keys.len())?, try_with_capacity(keys.len())?);
-    pairs.par_extend(
-        keys.par_iter().enumerate().with_min_len(MIN_PARALLEL_ROW).map(|(i, k)| (k.equal_word(), i as u32)),
-    );
+    fill(&mut pairs, keys, |i, key| (key.equal_word(), i as u32));
     buffer.resize(keys.len(), (T::Word::default(), 0));
     radix::sort(&mut pairs, &mut buffer, None);
-    row.par_iter_mut().zip(&pairs).with_min_len(MIN_PARALLEL_ROW).for_each(|(to, (_, i))| *to = i64::from(*i));
-    Ok(())
+    parallel_parts(row, MIN_PARALLEL_ROW, |first, part| {
+        part.iter_mut().zip(&pairs[first..]).for_each(|(to, (_, i))| *to = i64::from(*i));
+        Ok(())
+    })
 }
 
 fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -> Result<()> {
@@ -235,10 +275,9 @@ fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -
         // index) pairs are different, so an unstable sort of them is stable.
         let mut pairs: Vec<(T, u32)> = try_with_capacity(n)?;
         pairs.extend(keys.iter().zip(0u32..).map(|(&k, i)| (k, i)));
-        let order = |a: &(T, u32), b: &(T, u32)| a.0.order(&b.0).then(a.1.cmp(&b.1));
         match parallel {
-            true => pairs.par_sort_unstable_by(order),
-            false => pairs.sort_unstable_by(order),
+            true => T::sort_long_pairs(&mut pairs),
+            false => pairs.sort_unstable_by(pair_order),
         }
         for (to, (_, i)) in row.iter_mut().zip(pairs) {
             *to = i64::from(i);
@@ -249,13 +288,13 @@ fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -
         // Too long for 32-bit indices: sort the indices themselves.
         for (row, keys) in index.chunks_mut(n).zip(keys.chunks(n)) {
             row.iter_mut().zip(0..).for_each(|(to, i)| *to = i);
-            row.par_sort_by(|&a, &b| keys[a as usize].order(&keys[b as usize]));
+            sort_indices(row, &|a, b| keys[a].order(&keys[b]));
         }
         Ok(())
     } else if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
     } else if (rows * n) as i64 >= PARALLEL {
-        index.par_chunks_mut(n).zip(keys.par_chunks(n)).try_for_each(|pair| one(pair, false))
+        parallel_parts(index, n, |first, row| one((row, &keys[first..first + n]), false))
     } else {
         index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).try_for_each(|pair| one(pair, false))
     }
