@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use cuprous_core::{DType, Result};
 
-use super::sort::{Key, by_key, sort_indices};
+use super::sort::{Key, by_key, rows_per_task, sort_indices};
 use crate::alloc::Block;
 use crate::routines::operands::{Contiguous, PARALLEL, View, gather};
 use crate::threads::{SharedPtr, parallel_for, parallel_map};
@@ -21,7 +21,8 @@ fn rows(a: View) -> (usize, usize) {
 /// Runs `row` for each number below `rows`, in parallel if there is enough work.
 fn each_row(rows: usize, n: usize, row: impl Fn(usize) + Sync + Send) {
     if rows > 1 && (rows * n) as i64 >= PARALLEL {
-        parallel_for(rows, row);
+        let many = rows_per_task(n);
+        parallel_for(rows.div_ceil(many), |p| (p * many..rows.min((p + 1) * many)).for_each(&row));
     } else {
         (0..rows).for_each(row);
     }

@@ -16,6 +16,11 @@ const MIN_PARALLEL_ROW: usize = 1 << 16;
 /// Rows at least this long are sorted by radix sort.
 const MIN_RADIX: usize = 1 << 12;
 
+/// Returns how many rows of `n` elements a thread takes at a time: enough that taking them costs nothing.
+pub(crate) fn rows_per_task(n: usize) -> usize {
+    (MIN_RADIX / n.max(1)).max(1)
+}
+
 /// A key with NumPy's sort order.
 pub(crate) trait Key: Copy + Send + Sync {
     fn order(&self, o: &Self) -> Ordering;
@@ -208,7 +213,7 @@ fn sort_rows<T: Key>(at: SharedPtr, rows: usize, n: usize) -> Result<()> {
             }
         })
     } else if all.len() as i64 >= PARALLEL {
-        parallel_parts(all, n, |_, row| one(row))
+        parallel_parts(all, n * rows_per_task(n), |_, rows| rows.chunks_mut(n).try_for_each(one))
     } else {
         all.chunks_mut(n.max(1)).try_for_each(one)
     }
@@ -294,7 +299,9 @@ fn argsort_rows<T: Key>(from: SharedPtr, to: SharedPtr, rows: usize, n: usize) -
     } else if n >= MIN_PARALLEL_ROW && rows < 2 * rayon::current_num_threads() {
         index.chunks_mut(n).zip(keys.chunks(n)).try_for_each(|pair| one(pair, true))
     } else if (rows * n) as i64 >= PARALLEL {
-        parallel_parts(index, n, |first, row| one((row, &keys[first..first + n]), false))
+        parallel_parts(index, n * rows_per_task(n), |first, rows| {
+            rows.chunks_mut(n).zip(keys[first..].chunks(n)).try_for_each(|pair| one(pair, false))
+        })
     } else {
         index.chunks_mut(n.max(1)).zip(keys.chunks(n.max(1))).try_for_each(|pair| one(pair, false))
     }
