@@ -50,7 +50,7 @@ pub(crate) fn build(sources: &[Source], library: &Path) -> Result<(), String> {
         .args([&made, &text])
         .arg("-lm")
         .output();
-    let output = output.map_err(|e| format!("g++ cannot be run ({e}); install a C++ compiler"))?;
+    let output = output.map_err(|e| format!("gcc cannot be run ({e}); install g++"))?;
     if !output.status.success() {
         return Err(log(&output, &sources[0].name));
     }
@@ -60,9 +60,9 @@ pub(crate) fn build(sources: &[Source], library: &Path) -> Result<(), String> {
     std::fs::rename(made, library).map_err(|e| format!("{}: {e}", library.display()))
 }
 
-/// Returns the compiler with the options that all units and the header share. Most kernels run once, so that level of
-/// optimization is best at which they are compiled: `-O1` takes one and a half times as long. Called as `gcc`, it does
-/// not search the C++ library, of which only headers are used.
+/// Returns the compiler with the options that all units and the header share. Most kernels run only once, so the time to
+/// compile them matters more than their speed: `-O1` takes one and a half times as long. `gcc` does not link the C++
+/// library, of which only headers are used.
 fn compiler() -> Command {
     let mut command = Command::new("gcc");
     command.args(["-std=c++17", "-Og", "-fPIC", "-w", "-ffp-contract=off", "-fno-strict-aliasing", "-fwrapv"]);
@@ -92,7 +92,7 @@ fn make_folder() -> Result<PathBuf, String> {
         std::fs::write(temporary(&header), HEADER).map_err(|e| format!("{}: {e}", header.display()))?;
         moved(&temporary(&header), &header)?;
         let output = compiler().args(["-x", "c++-header", "-o"]).arg(temporary(&compiled)).arg(&header).output();
-        let output = output.map_err(|e| format!("g++ cannot be run ({e}); install a C++ compiler"))?;
+        let output = output.map_err(|e| format!("gcc cannot be run ({e}); install g++"))?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
